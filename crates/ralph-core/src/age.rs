@@ -1,4 +1,4 @@
-//! How long ago something was, in words for people.
+//! Age of a moment in words for people, such as `2h ago`.
 
 use jiff::Timestamp;
 

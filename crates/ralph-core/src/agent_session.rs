@@ -22,16 +22,16 @@ pub struct AgentSession {
     pub started_at: String,
     /// Specs that were done in it.
     pub specs_completed: u32,
-    /// Specs that failed in it.
+    /// Specs that failed in this session.
     pub specs_failed: u32,
-    /// Dollars, over restarts.
+    /// Dollars spent in this session, restarts of the agent included.
     pub total_cost: f64,
     /// Backend runs of unknown cost before the last start.
     #[serde(skip_serializing_if = "is_zero")]
     pub unknown_runs_before: usize,
     /// The entry of the inbox that is worked on.
     pub current_spec_id: Option<String>,
-    /// Failures in a row.
+    /// Number of specs that failed in a row.
     pub consecutive_failures: u32,
     /// Dollars that were spent when the current spec began.
     pub cost_at_spec: f64,
@@ -43,7 +43,7 @@ pub struct AgentSession {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<SpecBranch>,
     // Any JSON: fields of another version stay in the file.
-    /// Everything else.
+    /// Fields that this version of ralph does not know.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -51,7 +51,7 @@ pub struct AgentSession {
 /// A spec's branch, and the one before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpecBranch {
-    /// The branch, without `refs/heads/`.
+    /// Name of the branch, without `refs/heads/`.
     pub name: String,
     /// The branch on which commits arrived before, without `refs/heads/`.
     pub base: String,
@@ -60,7 +60,6 @@ pub struct SpecBranch {
 /// Whether a loop works on the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtWork {
-    /// One does.
     Running,
     /// None does: it was stopped or killed, and the next `ralph agent` goes on with it.
     Interrupted,
@@ -72,15 +71,15 @@ impl AgentSession {
         serde_json::from_str(text).map_err(|e| e.to_string())
     }
 
-    /// The file's text.
+    /// Serialize the session as the text of its file.
     pub fn to_text(&self) -> String {
         // Strings, numbers and values that were read as JSON: nothing here can fail.
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
         format!("{text}\n")
     }
 
-    /// What this session has spent. The session file is written between stages, so the journal may
-    /// know more.
+    /// Return the dollars that this session has spent.
+    /// The session file is written between stages only, so the journal may know a higher amount.
     pub fn spent(&self, history: &History) -> f64 {
         match is_last_run(history) && self.current_spec_id.is_some() {
             true => self.total_cost.max(history.cost),
@@ -98,7 +97,7 @@ impl AgentSession {
         CostSum { usd: self.spent(history), unknown_runs }
     }
 
-    /// How long the current spec was worked on, pauses between two runs left out.
+    /// Return the seconds of work on the current spec, without the pauses between two runs.
     pub fn seconds_of_spec(&self, now: &str) -> u64 {
         self.spec_seconds.saturating_add(seconds_between(&self.spec_since, now))
     }
@@ -138,7 +137,8 @@ impl AgentSession {
         ]
     }
 
-    /// How long ago it began. A clock that was set back gives 0.
+    /// Return the age of the session in seconds.
+    /// If the clock was set back, the age is 0. If `started_at` is no timestamp, it is `None`.
     pub fn seconds(&self, now: &str) -> Option<u64> {
         let began: Timestamp = self.started_at.trim().parse().ok()?;
         Some(seconds_between(&began.to_string(), now))

@@ -29,7 +29,7 @@ pub enum AnswerError {
 }
 
 impl AnswerError {
-    /// What to ask the agent for, once.
+    /// Write the message that asks the agent once for a better answer.
     pub fn repair_request(&self, schema: &AnswerSchema) -> String {
         let schema = schema.as_value();
         format!(
@@ -44,9 +44,9 @@ impl AnswerError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct UnusableAnswer {
-    /// Why, in words for people.
+    /// Problem of the answer, in words for people.
     pub why: AnswerError,
-    /// What to ask the agent, once.
+    /// Message that asks the agent once for a better answer.
     pub question: String,
 }
 
@@ -57,18 +57,19 @@ impl UnusableAnswer {
     }
 }
 
-/// The answer of a backend.
+/// Answer of a backend: its text and, if it gave one, its structured value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BackendAnswer {
-    /// Its decoded text.
+    /// Text of the last answer, decoded from the output of the program.
     pub text: String,
     // Any JSON: whoever asked has a type for it, and what does not fit that type is asked for again.
-    /// Its structured answer, where it gives one.
+    /// Structured answer, if the backend gave one.
     pub structured: Option<Value>,
 }
 
 impl BackendAnswer {
-    /// The value that was answered.
+    /// Read the answer as a value of type `T`.
+    /// Use the structured answer if there is one, else the last JSON object in the text that fits.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, AnswerError> {
         match &self.structured {
             Some(value) => fit(value.clone()),
@@ -148,7 +149,8 @@ fn objects(text: &str) -> impl Iterator<Item = Value> {
     found.into_iter().rev()
 }
 
-/// Where the object that begins at `open` ends, by counting braces outside of strings.
+/// Return the end of the object that begins at `open`.
+/// Count the braces and skip those inside strings.
 fn object_at(text: &str, open: usize) -> Option<usize> {
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
     for (i, byte) in text.as_bytes()[open..].iter().enumerate() {

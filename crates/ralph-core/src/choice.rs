@@ -1,31 +1,29 @@
-//! Which backend and which model run a stage, and who goes on while one is limited.
+//! Choice of the backend and the model of a stage, and of a fallback while a backend is limited.
 //!
 //! # Theory of operation
 //!
-//! Three places name a backend, the first one wins: the command line, `[stages.X]`, the top level.
-//! When none does, the host takes the first one that is installed. A model goes with the backend that
-//! is named beside it: `model = "opus"` next to `backend = "claude"` says nothing about codex. So a
-//! fallback backend is asked for its own model (`[backends.NAME] model`) or for none.
+//! Three places can name a backend: the command line, `[stages.X]` and the top level. The first
+//! one wins. When none of them does, the host takes the first installed backend. A model belongs
+//! to the backend named beside it: `model = "opus"` next to `backend = "claude"` says nothing
+//! about codex. Therefore a fallback backend gets its own model (`[backends.NAME] model`) or none.
 //!
-//! A backend that met the limit of its account is left alone until the limit is lifted. [`next`]
-//! gives the first backend that may run, or the moment to wait for.
+//! When a backend reaches the limit of its account, ralph does not start it until the limit is
+//! lifted. [`next`] returns the first backend that may run, or the moment to wait for.
 
 use std::collections::BTreeMap;
 
 use crate::config::{Config, StageName};
 
-/// How long a limit is waited for when nobody said when it is lifted, in seconds.
+/// Seconds to wait for a limit when the program gave no time of its reset.
 pub const UNKNOWN_WAIT: i64 = 15 * 60;
 
 /// Least time between two tries at a limit, whatever the program said about its reset, in seconds.
 pub const LEAST_WAIT: i64 = 60;
 
-/// What was asked for on the command line.
+/// Backend and model given on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked<'a> {
-    /// The backend.
     pub backend: Option<&'a str>,
-    /// The model.
     pub model: Option<&'a str>,
 }
 
@@ -43,9 +41,8 @@ pub fn backend<'a>(
 /// Whether a backend was chosen, or stands in for the chosen one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The one that was chosen.
     Chosen,
-    /// One of `fallback_backends`.
+    /// A backend from `fallback_backends`.
     Fallback,
 }
 
@@ -74,11 +71,11 @@ pub fn model<'a>(
 /// A limit that a backend met. Times are in seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limited {
-    /// When it was met.
+    /// Moment at which the backend reported the limit.
     pub since: i64,
     /// When it is lifted, if the program said so.
     pub resets_at: Option<i64>,
-    /// What the backend said about it.
+    /// Message of the backend about the limit.
     pub reason: String,
 }
 
@@ -91,16 +88,15 @@ impl Limited {
     }
 }
 
-/// What comes next when backends are limited.
+/// Next step for a stage when some backends are limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<B> {
-    /// This one may run.
+    /// This backend may run now.
     Run(B),
     /// All are limited; this one is free first.
     Wait {
-        /// Which.
         backend: B,
-        /// When, in seconds since 1970.
+        /// End of the wait, in seconds since 1970.
         until: i64,
     },
 }

@@ -12,12 +12,12 @@ use crate::format::{EditError, Format, codec};
 use crate::plan::{Edit, Id, Plan, Task};
 use crate::text::is_commit_id;
 
-/// A converted plan.
+/// A plan written in another format, with a list of the losses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Converted {
     /// The text of the new file.
     pub text: String,
-    /// What the target cannot hold, one line each; empty when nothing was lost.
+    /// Values that the target format cannot hold, one line each. Empty when nothing was lost.
     pub lost: Vec<String>,
 }
 

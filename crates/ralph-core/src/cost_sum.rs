@@ -14,7 +14,7 @@ use crate::words::{count, dollars};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "CostFields", from = "CostFields")]
 pub struct CostSum {
-    /// Dollars, as far as known.
+    /// Sum of all known costs in dollars.
     pub usd: f64,
     /// Backend runs whose cost is not known.
     pub unknown_runs: usize,
@@ -23,7 +23,7 @@ pub struct CostSum {
 /// The fields of a sum as JSON, with its sentence.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct CostFields {
-    /// Dollars, as far as known.
+    /// Sum of all known costs in dollars.
     cost_usd: f64,
     /// Backend runs whose cost is not known.
     cost_unknown: usize,
@@ -76,7 +76,7 @@ impl CostSum {
         }
     }
 
-    /// What is left of a sum without one of its parts.
+    /// Subtract a part from the sum. The result is never below zero.
     #[must_use]
     pub fn without(self, part: Self) -> Self {
         let usd = ((self.usd - part.usd) * 1e6).round() / 1e6;

@@ -13,7 +13,7 @@ use crate::backend::{Event, ToolStatus};
 use crate::gate::{Ending, OutputReader};
 use crate::text::clip;
 
-/// How many of each kind are kept.
+/// Maximum number of lines kept of each kind.
 const MOST: usize = 20;
 /// Longest line that is kept, in characters.
 const WIDTH: usize = 200;
@@ -29,7 +29,7 @@ enum OpenCall {
     Read(String),
 }
 
-/// What is worth carrying over, gathered as events pass.
+/// Digest of a run, collected from its events.
 #[derive(Clone, Debug, Default)]
 pub struct Digest {
     /// Files that were changed, with the first line of the last change.
@@ -43,7 +43,7 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Take note of one event.
+    /// Record an event if a later session needs it.
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Text(text) => {
@@ -173,7 +173,7 @@ fn failed_tests(output: &str, status: ToolStatus) -> String {
     if names.is_empty() { String::new() } else { format!(" ({})", few(&names)) }
 }
 
-/// What a search found: how much, and where.
+/// Summarize the output of a search: the number of lines and the files.
 fn found(output: &str) -> String {
     let lines: Vec<&str> = output.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
     let nothing = ["No files found", "No matches found", "No matches"];
@@ -191,7 +191,7 @@ fn found(output: &str) -> String {
     if places.is_empty() { lines } else { format!("{lines}, {}", few(&places)) }
 }
 
-/// What a file that was read is for: what it defines, else how it begins.
+/// Describe a file that the agent read: its definitions, else its size and its first line.
 fn purpose(text: &str) -> String {
     const WORDS: [&str; 15] = [
         "fn",

@@ -9,19 +9,19 @@ pub struct Fences {
     open: Option<(char, usize)>,
 }
 
-/// Where a line stands.
+/// Position of a line relative to code fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In the open.
+    /// The line is outside of all fences.
     Outside,
-    /// It opens or closes a fence.
+    /// The line opens or closes a fence.
     Mark,
-    /// In a fence.
+    /// The line is inside a fence.
     Inside,
 }
 
 impl Fences {
-    /// Where the next line stands.
+    /// Read the next line of the text and return its position.
     pub fn next(&mut self, line: &str) -> Place {
         let line = line.trim_start();
         let mark = run(line);

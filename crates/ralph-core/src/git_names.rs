@@ -18,7 +18,7 @@ impl RepoPath {
         Self(bytes.strip_suffix(b"/").unwrap_or(bytes).to_vec())
     }
 
-    /// Its bytes.
+    /// Return the path as the bytes that git uses.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -28,7 +28,7 @@ impl RepoPath {
         Path::new(OsStr::from_bytes(&self.0))
     }
 
-    /// Its last part.
+    /// Return the last component of the path.
     pub fn name(&self) -> &[u8] {
         self.0.rsplit(|b| *b == b'/').next().unwrap_or_default()
     }
@@ -140,12 +140,12 @@ impl Oid {
         fits.then(|| Self(text.to_owned()))
     }
 
-    /// Its digits.
+    /// Return the hash as hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What git writes where there is no object.
+    /// Check whether all digits are zero. Git writes this hash where there is no object.
     pub fn is_null(&self) -> bool {
         self.0.bytes().all(|b| b == b'0')
     }

@@ -20,21 +20,21 @@ const NAMED: usize = 50;
 /// Longest summary that is made of prose, in characters.
 const SUMMARY: usize = 200;
 
-/// Shortest useful narrative, in characters.
+/// Minimum length of a useful `freeform` text, in characters.
 pub const MIN_FREEFORM: usize = 50;
 
-/// What an agent reports at the end of an attempt.
+/// Report of an agent at the end of an attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Handoff {
     /// The task and whether it is complete.
     pub task_completed: TaskCompleted,
-    /// Where the work differs from the plan.
+    /// Differences between the work and the plan.
     pub deviations: Vec<Deviation>,
-    /// Bugs that were met.
+    /// Bugs found during the attempt.
     pub bugs_encountered: Vec<Bug>,
-    /// Design decisions that were made.
+    /// Design decisions made during the attempt.
     pub architectural_notes: Vec<String>,
-    /// What is not finished.
+    /// Work that is not finished.
     pub unfinished_business: Vec<Unfinished>,
     /// Advice for the next attempt.
     pub recommendations: Vec<String>,
@@ -42,11 +42,11 @@ pub struct Handoff {
     pub files_touched: Vec<FileTouched>,
     /// Changes of the plan that the agent proposes, at most three.
     pub plan_amendments: Vec<PlanAmendment>,
-    /// Tests that were written.
+    /// Tests written during the attempt.
     pub tests_added: Vec<TestsAdded>,
-    /// Limits that were found.
+    /// Limits and requirements discovered during the attempt.
     pub constraints_discovered: Vec<Constraint>,
-    /// One line.
+    /// Summary of the attempt in one line.
     pub summary: String,
     /// The whole story for whoever goes on tomorrow, at least 50 characters.
     #[schemars(length(min = 50))]
@@ -57,7 +57,7 @@ pub struct Handoff {
     /// Whether a person has to decide something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_human_review: Option<HumanReview>,
-    /// How sure the agent is.
+    /// Confidence of the agent in its work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence_level: Option<Confidence>,
     /// Why nothing had to be changed, when that is so.
@@ -85,65 +85,65 @@ impl Handoff {
 /// The task and whether it is complete.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskCompleted {
-    /// Which task.
+    /// Id of the task.
     pub task_id: String,
-    /// What was done, in one line.
+    /// Summary of the completed work, in one line.
     pub summary: String,
     /// True only when every acceptance criterion is met.
     pub fully_complete: bool,
 }
 
-/// Where the work differs from the plan.
+/// Difference between the work and the plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Deviation {
-    /// What was planned.
+    /// Approach that the plan describes.
     pub planned: String,
-    /// What was done.
+    /// Approach that the agent took.
     pub actual: String,
-    /// Why.
+    /// Reason for the difference.
     pub reason: String,
 }
 
-/// A bug that was met.
+/// Bug found during the attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bug {
-    /// What is wrong.
+    /// Description of the bug.
     pub description: String,
-    /// What was done about it.
+    /// Action that the agent took about the bug.
     pub resolution: String,
-    /// Whether that mended it.
+    /// True when the action fixed the bug.
     pub resolved: bool,
 }
 
-/// Work that is left.
+/// Work that is not finished.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Unfinished {
-    /// What.
+    /// Description of the work.
     pub item: String,
-    /// Why it is left.
+    /// Reason why the work is not finished.
     pub reason: String,
-    /// How soon it is needed.
+    /// Urgency of the work, such as `high`.
     pub priority: String,
 }
 
-/// A file that was touched.
+/// File created, modified or deleted during the attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileTouched {
-    /// Where it is.
+    /// Path of the file.
     pub path: String,
-    /// `created`, `modified` or `deleted`.
+    /// One of `created`, `modified` and `deleted`.
     pub action: String,
 }
 
 /// A change of the plan that the agent proposes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanAmendment {
-    /// `add`, `modify` or `remove`.
+    /// One of `add`, `modify` and `remove`.
     pub action: String,
     /// The task concerned, for `modify` and `remove`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// The new task, for `add`.
+    /// Fields of the new task, for `add`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]
     pub task: Option<LooseFields>,
@@ -154,7 +154,7 @@ pub struct PlanAmendment {
     /// The task that a new one comes after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Why.
+    /// Reason for the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -175,23 +175,23 @@ impl LooseFields {
     }
 }
 
-/// Tests of one file.
+/// Tests added to one file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestsAdded {
-    /// The file.
+    /// Path of the test file.
     pub file: String,
-    /// Their names.
+    /// Names of the new tests.
     pub test_names: Vec<String>,
 }
 
-/// A limit that was found.
+/// Limit or requirement discovered during the attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Constraint {
-    /// What cannot be done or must be so.
+    /// Description of the limit or requirement.
     pub constraint: String,
-    /// What follows from it.
+    /// Consequence for this task or for later ones.
     pub impact: String,
-    /// A way around it.
+    /// Way around the limit, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workaround: Option<String>,
 }
@@ -199,20 +199,20 @@ pub struct Constraint {
 /// Whether a person has to decide something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HumanReview {
-    /// Whether.
+    /// True when a person has to decide something.
     pub needed: bool,
-    /// What.
+    /// Question for the person, with the reason.
     pub reason: String,
 }
 
 word_enum! {
-    /// How sure an agent is.
+    /// Confidence of an agent in its work.
     Confidence {
-        /// Very.
+        /// The agent is very sure.
         High = "high",
-        /// Fairly.
+        /// The agent is fairly sure.
         Medium = "medium",
-        /// Not.
+        /// The agent is not sure.
         Low = "low",
     }
 }

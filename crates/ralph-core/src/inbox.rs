@@ -21,15 +21,15 @@ use crate::text;
 use crate::word_enum::word_enum;
 
 word_enum! {
-    /// Where a queued spec stands.
+    /// Status of a spec in the queue.
     Status {
-        /// Waiting.
+        /// The spec waits for an agent.
         Pending = "pending",
-        /// An agent works on it.
+        /// An agent works on the spec.
         Active = "active",
-        /// Finished.
+        /// The spec is finished.
         Done = "done",
-        /// Given up.
+        /// The agent gave up on the spec.
         Failed = "failed",
     }
 }
@@ -39,44 +39,44 @@ word_enum! {
 pub enum Change {
     /// Back into the queue, as if it had never been started.
     Pending,
-    /// An agent begins.
+    /// An agent begins to work on the spec.
     Active {
-        /// When.
+        /// Time of the end.
         at: String,
     },
-    /// An agent finished.
+    /// An agent finished the spec.
     Done {
-        /// When.
+        /// Time of the end.
         at: String,
     },
-    /// An agent gave up.
+    /// An agent gave up on the spec.
     Failed {
-        /// When.
+        /// Time of the end.
         at: String,
-        /// Why.
+        /// Reason for the failure.
         error: String,
     },
 }
 
-/// A queued spec.
+/// One spec in the queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "InboxEntry")]
 pub struct Entry {
     /// `q-` and four of a-z, 0-9.
     pub id: String,
-    /// The spec's file name.
+    /// File name of the spec, relative to `ralph/specs/`.
     pub spec: String,
-    /// Where it stands.
+    /// Status of the spec in the queue.
     pub status: Status,
-    /// When it was queued.
+    /// Time at which the spec was queued, RFC 3339.
     pub added_at: String,
-    /// When an agent began.
+    /// Time at which an agent began, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
     /// When an agent finished or gave up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<String>,
-    /// Why it failed.
+    /// Reason for the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Line in the file, from 1.
@@ -90,15 +90,15 @@ pub enum InboxError {
     /// Nothing has this id or spec.
     #[error("the inbox has no {0}")]
     Unknown(String),
-    /// An agent works on it.
+    /// An agent works on the entry.
     #[error("{spec} ({id}) is active: stop the agent first")]
     Active {
-        /// Its id.
+        /// Id of the entry.
         id: String,
-        /// Its spec.
+        /// Name of the spec.
         spec: String,
     },
-    /// Its line cannot be changed: a mistake in ralph, not in the file.
+    /// The line of the entry cannot be changed. This is a bug in ralph; the file is correct.
     #[error(transparent)]
     Parse(#[from] ParseError),
     /// Two changes want the same bytes: a mistake in ralph, not in the file.
@@ -112,17 +112,18 @@ impl InboxError {
     }
 }
 
-/// The queue of one file.
+/// Queue of specs, parsed from the text of its file.
 #[derive(Clone, Debug)]
 pub struct Inbox<'t> {
     text: &'t str,
     entries: Vec<Entry>,
-    /// The record of each entry.
+    /// Records of the file, in the same order as `entries`.
     records: Vec<Record<'t>>,
 }
 
 impl<'t> Inbox<'t> {
-    /// Read the file's text.
+    /// Parse the text of a queue file.
+    /// Return an error for any line that is not valid and for ids that occur twice.
     pub fn parse(text: &'t str) -> Result<Self, ParseError> {
         let mut inbox = Self { text, entries: Vec::new(), records: Vec::new() };
         for record in lines::records(text) {
@@ -150,7 +151,7 @@ impl<'t> Inbox<'t> {
         }
     }
 
-    /// All entries in queue order.
+    /// Return all entries in queue order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -165,7 +166,7 @@ impl<'t> Inbox<'t> {
         self.entries.iter().find(|e| e.status == Status::Pending)
     }
 
-    /// The entry with this id.
+    /// Find the entry with this id.
     pub fn find(&self, id: &str) -> Option<&Entry> {
         self.entries.iter().find(|e| e.id == id)
     }
@@ -176,7 +177,7 @@ impl<'t> Inbox<'t> {
         self.entries.iter().filter(waits).find(|e| e.spec == spec)
     }
 
-    /// How many entries have this status.
+    /// Count the entries with this status.
     pub fn count(&self, status: Status) -> usize {
         self.entries.iter().filter(|e| e.status == status).count()
     }
@@ -208,7 +209,7 @@ impl<'t> Inbox<'t> {
         format!("{old}{end}{record}{}", text::newline(old))
     }
 
-    /// The text without this entry.
+    /// Return the text without this entry. An active entry cannot be removed.
     pub fn remove(&self, id: &str) -> Result<String, InboxError> {
         match self.find(id) {
             None => Err(InboxError::Unknown(id.to_owned())),

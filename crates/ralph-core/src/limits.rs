@@ -36,7 +36,8 @@ use crate::backend::{Context, Event, Spent, Stop, Usage, cost};
 use crate::config::{self, Prices};
 use crate::windows::Windows;
 
-/// How far below a threshold the context has to fall before the threshold counts again.
+/// Distance that the context must fall below a threshold before the threshold counts again.
+/// The distance is a share of the whole context.
 const HYSTERESIS: f64 = 0.05;
 
 /// Sums of decimal fractions are off by a hair, and a hair must not decide.
@@ -45,12 +46,12 @@ const HAIR: f64 = 1e-9;
 /// Most open tool calls that are told apart; one is enough to be busy.
 const MOST_OPEN: usize = 4096;
 
-/// What a run may use.
+/// Limits of a backend run: time, silence, money and context.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// How long one run may take.
+    /// Maximum duration of one run. `None` means no limit.
     pub timeout: Option<Duration>,
-    /// How long it may be silent with no tool at work.
+    /// Maximum silence while no tool call is open. `None` means no limit.
     pub idle: Option<Duration>,
     /// Most dollars for all runs that the monitor follows.
     pub max_cost: Option<f64>,
@@ -79,14 +80,14 @@ impl Limits {
     }
 }
 
-/// What is to be done.
+/// Action that the monitor asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Put this line into the log and go on.
     Warn(String),
     /// Compact the context. Until that has happened, nothing more is asked for.
     Compact,
-    /// End the run.
+    /// End the run for this reason.
     Stop(Stop),
 }
 
@@ -113,7 +114,7 @@ pub struct Monitor {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pressure {
-    /// No compaction is under way.
+    /// No compaction is in progress.
     Calm,
     /// One was asked for when the context was this full.
     Asked { from: f64 },
@@ -183,7 +184,7 @@ impl Monitor {
         self.heard = self.heard.max(now_ms);
     }
 
-    /// The program said this.
+    /// Record an event of the program and return the actions that follow from it.
     pub fn on_event(&mut self, now_ms: u64, event: &Event) -> Vec<Decision> {
         if !matches!(event, Event::Retry { .. } | Event::RateLimit(_)) {
             self.on_sign_of_life(now_ms);
@@ -233,7 +234,7 @@ impl Monitor {
         decision.into_iter().collect()
     }
 
-    /// Time has passed.
+    /// Check the limits of time and silence at `now_ms`.
     pub fn on_tick(&mut self, now_ms: u64) -> Option<Decision> {
         let since = |then: u64| Duration::from_millis(now_ms.saturating_sub(then));
         let is_over = |then: u64, limit: Option<Duration>| limit.is_some_and(|l| since(then) >= l);
@@ -250,17 +251,18 @@ impl Monitor {
         Some(Decision::Stop(stop))
     }
 
-    /// What all runs have cost, as far as they said so.
+    /// Return the dollars spent by all runs of the attempt.
+    /// Runs without a reported cost or known prices count as 0.
     pub fn cost(&self) -> f64 {
         self.earlier_cost + self.cost
     }
 
-    /// How much the context of each model holds, with what was learned on the way.
+    /// Return the known context sizes, including those learned during the runs.
     pub fn windows(&self) -> &Windows {
         &self.windows
     }
 
-    /// Which model is at work, and how much its context holds.
+    /// Record the model in use and the size of its context.
     fn learn(&mut self, event: &Event) {
         match event {
             Event::Started { model: Some(model), .. } if self.model.as_ref() != Some(model) => {
@@ -338,7 +340,7 @@ impl Monitor {
     }
 }
 
-/// What so many tokens cost, where prices are known.
+/// Compute the cost of these tokens in dollars, or `None` if a price is missing.
 fn price(usage: Usage, prices: &Prices) -> Option<f64> {
     let Usage { input, cached, output } = usage;
     let (input, cached, output) = (Some(input), Some(cached), Some(output));

@@ -15,19 +15,19 @@ use crate::format::ParseError;
 use crate::json::{self, Fields, Node};
 use crate::text::bom_len;
 
-/// One line of a text.
+/// Position of one line in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Which line, from 1.
+    /// Line number, counted from 1.
     pub number: usize,
-    /// Its bytes without the line end (and without a byte order mark).
+    /// Byte range of the line, without the line end and without a byte order mark.
     pub span: Range<usize>,
-    /// Where the next line begins.
+    /// Byte offset of the next line.
     pub end: usize,
 }
 
 impl Line {
-    /// Its bytes with the line end.
+    /// Return the byte range of the line, including the line end.
     pub fn with_end(&self) -> Range<usize> {
         self.span.start..self.end
     }
@@ -67,9 +67,9 @@ pub fn missing_end(text: &str) -> &'static str {
 /// A line that holds a record.
 #[derive(Clone, Debug)]
 pub struct Record<'t> {
-    /// Where it stands.
+    /// Position of the record in the text.
     pub line: Line,
-    /// Its `t`: what kind of record it is.
+    /// Kind of the record: the value of its member `t`.
     pub kind: Cow<'t, str>,
     /// All of it; spans count in the whole text.
     pub node: Node,
@@ -96,7 +96,7 @@ fn is_blank(line: &str) -> bool {
 /// The text of a file, and where its unfinished last line begins, which is not part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded<'b> {
-    /// Everything that was acknowledged.
+    /// Text of the file without a torn last line.
     pub text: &'b str,
     /// The first byte of the torn line, when there is one.
     pub torn: Option<usize>,
@@ -119,8 +119,9 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded<'_>, ParseError> {
     }
 }
 
-/// Where the torn last line begins: one without its line end that is not JSON. A file that is
-/// nothing but such a line must at least begin like a record, or it is another kind of file.
+/// Find the start of a torn last line.
+/// A torn line has no line end and is not JSON. If the file has no other line, the torn line must
+/// begin with `{`. Otherwise the file is of another kind.
 pub fn torn_tail(bytes: &[u8]) -> Option<usize> {
     let start = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
     let head = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);

@@ -1,8 +1,8 @@
-//! What does not go on without a person: one list for status, watch, report, web, notifications, the end of a
-//! run and its exit code.
+//! Needs: everything that waits for a person.
+//! One list serves status, watch, report, web, notifications, the end of a run and its exit code.
 //!
-//! [`needs`] is a pure function of plan, journal and queue. Each [`Need`] carries a command that works as
-//! printed, from the root of the project.
+//! [`needs`] is a pure function of plan, journal and queue. Each [`Need`] carries a command that
+//! works as printed, from the root of the project.
 
 mod of_plan;
 mod of_run;
@@ -20,7 +20,7 @@ use crate::text::shell_word;
 /// Something that waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Need {
-    /// What kind of need.
+    /// Kind of the need. Needs are sorted by it.
     pub kind: NeedKind,
     /// The task, or the issue, that it is about.
     pub task: Option<String>,
@@ -48,17 +48,17 @@ pub enum NeedKind {
     Paused,
     /// A command in the control file that may be a backend's.
     Control,
-    /// A backend asks a person.
+    /// A backend asked for a decision by a person.
     Decide,
-    /// A task was given up.
+    /// ralph gave up on a task.
     Failed,
-    /// A task cannot go on.
+    /// A task is blocked and cannot continue by itself.
     Blocked,
     /// A run of the task was killed, and only a construct breaks it down.
     Killed,
     /// Claimed to be done, and no verifier said a usable word about it.
     Unverified,
-    /// Issues that nobody investigates.
+    /// Issues are open, and the loop does not investigate them.
     Issues,
     /// A spec of the queue failed.
     Spec,
@@ -78,7 +78,7 @@ impl NeedKind {
 }
 
 impl Need {
-    /// What to do about it: the command and what it does.
+    /// Return the command and its effect as one line of text.
     pub fn hint(&self) -> String {
         format!("`{}` {}", self.command, self.effect)
     }
@@ -87,9 +87,9 @@ impl Need {
 /// Whether a loop is at work now; the journal alone cannot tell a crash from work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Running {
-    /// This process holds the lock.
+    /// A loop is at work. The process with this id holds the lock.
     Pid(u32),
-    /// No process does.
+    /// No process holds the lock.
     Nobody,
 }
 
@@ -100,29 +100,29 @@ pub struct Damage {
     pub part: LedgerPart,
     /// The file, the line and what is wrong with it.
     pub problem: String,
-    /// The command that shows it.
+    /// Command that shows the damage.
     pub command: String,
 }
 
 /// The files of the ledger that a damage can be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LedgerPart {
-    /// The plan.
+    /// The plan file.
     Plan,
     /// The queue of specs.
     Inbox,
 }
 
-/// Everything that needs follow from.
+/// Sources from which the needs are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct NeedSources<'a> {
     /// The plan; empty where it cannot be read.
     pub plan: &'a Plan,
     /// The plan file, relative to the root of the project.
     pub plan_file: &'a str,
-    /// What the journal adds up to.
+    /// State derived from the journal.
     pub history: &'a History,
-    /// The entries of the queue.
+    /// Entries of the queue, in queue order.
     pub inbox: &'a [Entry],
     /// Whether a loop is at work.
     pub running: &'a Running,

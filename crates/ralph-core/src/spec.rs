@@ -3,28 +3,28 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What ralph knows of a spec before any agent has read it.
+/// Facts about a spec that ralph reads without the help of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// File name relative to `ralph/specs/`.
+    /// File name of the spec, relative to `ralph/specs/`.
     pub name: String,
     /// The first heading, where there is one.
     pub title: Option<String>,
-    /// Its checkboxes outside code: acceptance criteria, as a rule.
+    /// Checkboxes outside of code. Most of them are acceptance criteria.
     pub boxes: Vec<Checkbox>,
 }
 
-/// One checkbox of a spec.
+/// Checkbox in a spec, usually an acceptance criterion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Checkbox {
-    /// Whether it is ticked.
+    /// True when the checkbox is ticked.
     pub ticked: bool,
-    /// Its text without the box.
+    /// Text of the list item, without the box.
     pub text: String,
 }
 
 impl Spec {
-    /// Read a spec's markdown.
+    /// Parse the markdown of a spec.
     pub fn parse(name: &str, text: &str) -> Self {
         use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
         let mut spec = Self { name: name.to_owned(), title: None, boxes: Vec::new() };

@@ -7,7 +7,6 @@ use std::ops::Range;
 pub struct Splice {
     /// The bytes of the old text that go away.
     pub range: Range<usize>,
-    /// What comes in their place.
     pub new: String,
 }
 
@@ -17,12 +16,12 @@ impl Splice {
         Self { range: offset..offset, new: new.into() }
     }
 
-    /// Put `new` where `range` was.
+    /// Create a splice that replaces `range` with `new`.
     pub fn replace(range: Range<usize>, new: impl Into<String>) -> Self {
         Self { range, new: new.into() }
     }
 
-    /// Take `range` away.
+    /// Create a splice that removes `range` from the text.
     pub fn remove(range: Range<usize>) -> Self {
         Self { range, new: String::new() }
     }
@@ -56,9 +55,7 @@ pub fn splice(text: &str, mut splices: Vec<Splice>) -> Result<String, Overlap> {
 /// A place in a text as people count: both from 1, the column in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pos {
-    /// Line, from 1.
     pub line: usize,
-    /// Column in characters, from 1.
     pub column: usize,
 }
 
@@ -84,7 +81,7 @@ pub struct LineCounter<'t> {
 }
 
 impl<'t> LineCounter<'t> {
-    /// Start at the first line.
+    /// Create a counter that starts at the first line.
     pub fn new(text: &'t str) -> Self {
         Self { text, counted: 0, line: 1 }
     }
@@ -98,7 +95,7 @@ impl<'t> LineCounter<'t> {
     }
 }
 
-/// How many bytes the byte order mark takes that a text may begin with.
+/// Return the length of a byte order mark at the start of a text in bytes, or 0 without one.
 pub fn bom_len(text: &str) -> usize {
     text.strip_prefix('\u{feff}').map_or(0, |rest| text.len() - rest.len())
 }

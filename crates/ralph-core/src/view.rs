@@ -10,14 +10,14 @@ use crate::plan::{Issue, Item, Plan, Stage, State, Task, Trust, next, runnable};
 pub struct NextAction<'p> {
     /// The stage that follows from the plan.
     pub action: Stage,
-    /// The first of `items`.
+    /// First element of `items`.
     pub item: Option<Item<'p>>,
     /// Everything that the stage works on, in order.
     pub items: Vec<Item<'p>>,
 }
 
 impl<'p> NextAction<'p> {
-    /// Find what comes next.
+    /// Find the stage that follows from a plan and the items of that stage.
     pub fn of(plan: &'p Plan) -> Self {
         let (action, items) = next(plan);
         Self { action, item: items.first().cloned(), items }
@@ -34,7 +34,7 @@ pub struct TaskLists<'p> {
 }
 
 impl<'p> TaskLists<'p> {
-    /// Sort the tasks in scope.
+    /// Collect the tasks in scope into the two lists.
     pub fn of(plan: &'p Plan) -> Self {
         let mut pending = runnable(plan, Trust::Claimed);
         let ready = pending.len();
@@ -56,18 +56,18 @@ pub struct PlanSummary<'p> {
     pub stage: Stage,
     /// The number of the current iteration.
     pub iteration: u32,
-    /// The current spec.
+    /// Current spec. `None` means that all specs are in scope.
     pub spec: Option<&'p str>,
-    /// The tasks in scope.
+    /// Tasks in scope, open and done.
     pub tasks: TaskLists<'p>,
-    /// The open issues in scope.
+    /// Open issues in scope.
     pub issues: Vec<&'p Issue>,
-    /// What comes next.
+    /// Next stage and its items.
     pub next: NextAction<'p>,
 }
 
 impl<'p> PlanSummary<'p> {
-    /// Sum up a plan.
+    /// Summarize a plan for `ralph query`.
     pub fn of(plan: &'p Plan, iteration: u32) -> Self {
         let next = NextAction::of(plan);
         Self {
@@ -98,21 +98,21 @@ pub fn other_specs(plan: &Plan) -> Option<String> {
     (number > 0).then(|| format!("{tasks} of other specs {verb} open (`ralph spec list`)"))
 }
 
-/// How the tasks in scope stand.
+/// Number of tasks in scope, by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Tally {
-    /// Waiting or running.
+    /// Tasks that wait or run.
     pub pending: usize,
-    /// Claimed, not verified.
+    /// Tasks claimed to be done but not verified yet.
     pub done: usize,
-    /// Verified.
+    /// Tasks accepted by a verifier.
     pub accepted: usize,
-    /// Blocked or killed.
+    /// Tasks that are blocked, or that were killed.
     pub blocked: usize,
-    /// Given up.
+    /// Tasks that ralph gave up on.
     pub failed: usize,
-    /// Left out.
+    /// Tasks that were skipped or deleted.
     pub skipped: usize,
 }
 
@@ -157,7 +157,7 @@ impl Tally {
         self.blocked + self.failed
     }
 
-    /// All tasks that count.
+    /// Return the number of all tasks in the tally.
     pub fn total(&self) -> usize {
         self.pending + self.done + self.accepted + self.blocked + self.failed + self.skipped
     }

@@ -1,11 +1,11 @@
-//! How many tokens the context of a model holds: as programs told it, else as it is known.
+//! Context sizes of models in tokens: as reported by programs, else from a table of known models.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// How many tokens the contexts of known models hold, by how their names begin. What a program tells
-/// about its model counts more; this is for the first run, before it has.
+/// Context sizes of known models in tokens, by the beginning of the model name.
+/// A size that a program reports takes precedence. The table is for the first run of a model.
 const KNOWN_WINDOWS: [(&str, u64); 25] = [
     ("claude-opus-5", 1_000_000),
     ("claude-sonnet-5", 1_000_000),
@@ -34,18 +34,18 @@ const KNOWN_WINDOWS: [(&str, u64); 25] = [
     ("llama-4", 128_000),
 ];
 
-/// How many tokens the context of each model holds, as far as somebody said so.
+/// Context sizes in tokens, by model name, as reported by programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Windows(BTreeMap<String, u64>);
 
 impl Windows {
-    /// That of this model: as it was told, else as it is known.
+    /// Return the context size of a model: the reported one, else the one from the table.
     pub fn of(&self, model: &str) -> Option<u64> {
         self.0.get(model).copied().or_else(|| known_window(model))
     }
 
-    /// The program itself says so.
+    /// Record the context size that a program reported for a model.
     pub fn tell(&mut self, model: &str, window: u64) {
         self.0.insert(model.to_owned(), window);
     }

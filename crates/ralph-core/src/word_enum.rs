@@ -11,17 +11,17 @@ macro_rules! word_enum {
         pub enum $name { $( $(#[$variant_meta])* #[serde(rename = $word)] $variant, )+ }
 
         impl $name {
-            /// All of them, in order.
+            /// All variants in the order of their declaration.
             pub const ALL: [Self; Self::WORDS.len()] = [$( Self::$variant, )+];
-            /// All their words.
+            /// Words of all variants in the order of their declaration.
             pub const WORDS: &'static [&'static str] = &[$( $word, )+];
 
-            /// The word for it.
+            /// Return the word that stands for the variant.
             pub fn as_str(self) -> &'static str {
                 match self { $( Self::$variant => $word, )+ }
             }
 
-            /// What a word stands for.
+            /// Return the variant of a word, or `None` for an unknown word.
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $( $word => Some(Self::$variant), )+ _ => None }
             }

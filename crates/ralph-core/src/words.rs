@@ -1,6 +1,6 @@
-//! Numbers in words for people.
+//! Durations, costs, counts and sizes in words for people.
 
-/// How long something took: `0.4s`, `58s`, `3m 20s`, `1h 5m`.
+/// Format a duration in milliseconds: `0.4s`, `58s`, `3m 20s`, `1h 5m`.
 pub fn took(millis: u64) -> String {
     if millis < 9_950 {
         let tenths = (millis + 50) / 100;
@@ -24,17 +24,17 @@ pub fn dollars(amount: f64) -> String {
     if amount > 0.0 && amount < 0.005 { "<$0.01".to_owned() } else { format!("${amount:.2}") }
 }
 
-/// Dollars, where anybody knows.
+/// Format an amount in dollars, or `cost unknown` for `None`.
 pub fn cost(amount: Option<f64>) -> String {
     amount.map_or_else(|| "cost unknown".to_owned(), dollars)
 }
 
-/// `1 file`, `2 files`.
+/// Format a number with its noun: `1 file`, `2 files`.
 pub fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
-/// Tokens: `950`, `43k`, `1.2M`.
+/// Format a number of tokens: `950`, `43k`, `1.2M`.
 pub fn tokens(n: u64) -> String {
     match n {
         0..1_000 => n.to_string(),

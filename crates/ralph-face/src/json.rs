@@ -9,7 +9,7 @@ use ralph_host::drive::Listener;
 
 use crate::lines::{Detail, Lines};
 
-/// Writes events.
+/// Listener that writes each event as a JSON object on a line.
 #[derive(Debug)]
 pub struct Json<W, E> {
     out: W,
@@ -22,7 +22,7 @@ impl<W: Write, E: Write> Json<W, E> {
         Self { out, words: Lines::new(words, Detail::Problems) }
     }
 
-    /// Where it writes.
+    /// Return both writers.
     pub fn into_inner(self) -> (W, E) {
         (self.out, self.words.into_inner())
     }

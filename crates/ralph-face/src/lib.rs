@@ -1,9 +1,9 @@
-//! What people and programs see of a loop.
+//! Views of a loop, for people and programs.
 //!
 //! # Theory of operation
 //!
-//! A loop tells [`Event`](ralph_core::cycle::Event)s and knows nothing of who listens. Three
-//! listeners stand here:
+//! A loop sends [`Event`](ralph_core::cycle::Event)s and does not know its listeners. This crate has
+//! three listeners:
 //!
 //! ```text
 //!            ┌ story ──────────── Lines  one line per thing that matters; or only problems
@@ -11,12 +11,12 @@
 //!            └ json ───────────── Json   one object a line
 //! ```
 //!
-//! The *story* is what stays on the screen; the *picture* is what is going on right now. Both are
-//! values made of values, so that a test can look at them; time comes in as a number. Only [`Live`] has
-//! a thread: the loop hands a notice over and goes on, whatever the terminal does. A view that cannot
-//! write says nothing and stops nobody.
+//! The *story* is the part that stays on the screen. The *picture* is the current state. Both are plain
+//! values, so that a test can look at them; time is passed in as a number. Only [`Live`] has a thread.
+//! The loop hands over a notice and goes on, whatever the terminal does. A view that cannot write
+//! reports nothing and stops nothing.
 //!
-//! Every text from elsewhere (a plan, a backend, a gate) is made safe before it is shown: nothing in it
+//! Every text from outside (a plan, a backend, a gate) is made safe before it is shown. Nothing in it
 //! can move the cursor or change colours.
 
 mod ending;

@@ -4,33 +4,32 @@ use ralph_core::view::Tally;
 
 use crate::text::{char_width, clean, width};
 
-/// What a piece means.
+/// Meaning of a piece of a line. The view chooses the colour for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Words.
     Plain,
-    /// What the line is about.
+    /// Subject of the line.
     Strong,
-    /// Less important.
+    /// Less important text.
     Faint,
-    /// It went well.
+    /// Success.
     Good,
-    /// It went wrong.
+    /// Failure.
     Bad,
-    /// Worth a look.
+    /// Text that deserves a look.
     Caution,
 }
 
-/// Whether meanings become colours.
+/// Choice between plain text and colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
-    /// No.
+    /// Plain text without colours.
     None,
-    /// As escape sequences.
+    /// Colours as ANSI escape sequences.
     Ansi,
 }
 
-/// A line, of any length.
+/// Line of styled text, of any length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     /// The column in which its further lines begin when it is wrapped.
@@ -39,12 +38,12 @@ pub struct Line {
 }
 
 impl Line {
-    /// An empty line.
+    /// Create an empty line.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One piece.
+    /// Create a line with one piece.
     pub fn of(style: Style, text: impl AsRef<str>) -> Self {
         Self::new().add(style, text)
     }
@@ -80,12 +79,12 @@ impl Line {
         self
     }
 
-    /// How many columns it takes.
+    /// Return the number of columns that the line takes.
     pub fn width(&self) -> usize {
         self.pieces.iter().map(|(_, text)| width(text)).sum()
     }
 
-    /// Its words alone.
+    /// Return the text without styles.
     pub fn text(&self) -> String {
         self.pieces.iter().map(|(_, text)| text.as_str()).collect()
     }
@@ -147,7 +146,7 @@ impl Line {
         out
     }
 
-    /// Its pieces, each with its meaning.
+    /// Iterate over the pieces with their styles.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = (Style, &str)> {
         self.pieces.iter().map(|(style, text)| (*style, text.as_str()))
     }
@@ -170,7 +169,8 @@ impl Line {
 
 type Cell = (Style, char);
 
-/// How many characters from the start take at most this many columns. A mark stays with its letter.
+/// Return how many characters from the start fit into this many columns. A combining mark stays with
+/// its letter.
 fn count_that_fit(cells: &[Cell], columns: usize) -> usize {
     let mut used = 0;
     for (n, (_, c)) in cells.iter().enumerate() {

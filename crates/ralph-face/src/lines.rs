@@ -8,12 +8,11 @@ use ralph_host::drive::Listener;
 use crate::line::Paint;
 use crate::story::Story;
 
-/// How much is told.
+/// Amount of text that a view shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// Everything that matters.
     All,
-    /// Problems and the end.
+    /// Only problems and the end.
     Problems,
 }
 
@@ -28,12 +27,12 @@ pub struct Lines<W> {
 }
 
 impl<W: Write> Lines<W> {
-    /// Nothing is written yet.
+    /// Create a view that writes to `out`.
     pub fn new(out: W, detail: Detail) -> Self {
         Self { story: Story::new(), detail, out, header: None }
     }
 
-    /// Where it writes.
+    /// Return the writer.
     pub fn into_inner(self) -> W {
         self.out
     }

@@ -20,7 +20,7 @@ use crate::line::Paint;
 use crate::picture::Picture;
 use crate::screen::{Screen, Size};
 
-/// Least time between two frames.
+/// Shortest time between two frames of the live view.
 const FRAME: Duration = Duration::from_millis(80);
 /// Most time between two looks at clocks and window.
 const TICK: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ pub(crate) fn thaw() {
     FROZEN.store(false, Ordering::SeqCst);
 }
 
-/// A view that changes.
+/// View that redraws a block below its lines, in a thread of its own.
 pub struct Live {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,

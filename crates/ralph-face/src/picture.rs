@@ -1,8 +1,8 @@
-//! What is going on right now: the small block below the story.
+//! Current state of a loop: the small block below the story.
 //!
 //! The lines of an attempt stay in the block until the attempt ends, so that its first line is always
-//! in sight; then they join the story above. Nothing here knows the time: it comes in as the time
-//! since the start.
+//! visible. Then they move to the story above. Nothing here asks for the time; it is passed in as the
+//! time since the start.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -25,7 +25,7 @@ const SAYING: usize = 400;
 /// Lines of the attempt that are shown while it runs.
 const HELD: usize = 8;
 
-/// What is going on.
+/// Current state of a loop, built from its events.
 #[derive(Clone, Debug, Default)]
 pub struct Picture {
     story: Story,

@@ -12,12 +12,10 @@ use std::io::{self, Write};
 
 use crate::line::{Line, Paint};
 
-/// The size of a terminal.
+/// Size of a terminal, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Columns.
     pub columns: usize,
-    /// Rows.
     pub rows: usize,
 }
 
@@ -59,7 +57,7 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// What goes back to the first line of the block and clears it.
+    /// Return the escape sequence that goes back to the first line of the block and clears it.
     fn back(&self, size: Size) -> String {
         let columns = size.columns.max(1);
         let rows: usize = self.drawn.iter().map(|width| width.div_ceil(columns).max(1)).sum();
@@ -69,7 +67,7 @@ impl<W: Write> Screen<W> {
         }
     }
 
-    /// Where it writes.
+    /// Return the writer.
     pub fn into_inner(self) -> W {
         self.out
     }

@@ -1,4 +1,4 @@
-//! What stays on the screen: one line per thing that matters.
+//! Story of a loop: the lines that stay on the screen, one per thing that matters.
 
 use ralph_core::backend::{Event, LimitStatus};
 use ralph_core::construct::stage_words;
@@ -29,12 +29,12 @@ pub struct Story {
     limit_told: bool,
     /// The cost of the backend runs that have ended.
     spent: CostSum,
-    /// Landings that no gate proved.
+    /// Number of landings that no gate proved.
     unproven: usize,
 }
 
 impl Story {
-    /// Nothing has happened yet.
+    /// Create a story without any event.
     pub fn new() -> Self {
         Self::default()
     }
@@ -207,7 +207,7 @@ fn agent_end(answered: &Answered) -> Line {
     detail(style, answered.role.as_str(), text)
 }
 
-/// What comes of a command of the operator.
+/// Return the line about a command of the operator, if there is something to say.
 fn promised(command: &OperatorCommand) -> Option<Line> {
     let argument = match (command.command, &command.argument) {
         (CommandKind::InjectNote, Some(text)) => format!(" \"{text}\""),
@@ -224,7 +224,7 @@ fn not_carried_out(command: &OperatorCommand) -> String {
     format!("{} is not carried out: {why}; `{next}` does it", command.what())
 }
 
-/// `Iteration 2: VERIFY`.
+/// Return the line that begins a stage, for example `Iteration 2: VERIFY`.
 fn stage_start(start: &StageStart) -> Line {
     let line = match start.iteration {
         0 => Line::new(),
@@ -302,7 +302,7 @@ fn removal(row: &AmendmentRow) -> Line {
     aside(Style::Caution, "Removed by an agent: ", &what)
 }
 
-/// What counts as done and was not proven is said at the end, too.
+/// Return the line about unproven landings for the end of the story. `None` when all are proven.
 fn doubt(unproven: usize) -> Option<Line> {
     let what = match unproven {
         0 => return None,

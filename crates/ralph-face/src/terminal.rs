@@ -1,4 +1,4 @@
-//! Which view fits: what was asked for, and what standard output is.
+//! Choice of the view, by the options and by the kind of standard output.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
@@ -13,28 +13,28 @@ use crate::live::Live;
 use crate::picture::Picture;
 use crate::screen::Size;
 
-/// What to show.
+/// View that the user asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// Whatever fits.
+    /// View that fits standard output.
     Auto,
-    /// Problems and the end.
+    /// Only problems and the end.
     Quiet,
     /// One JSON object a line on standard output, words on standard error.
     Json,
 }
 
-/// What standard output is.
+/// Abilities of standard output: a plain stream, or a terminal with a movable cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Terminal {
     /// No terminal, or one that can only write.
     Plain,
-    /// A terminal whose cursor moves.
+    /// Terminal that can move its cursor, with its colours.
     Able(Paint),
 }
 
 impl Terminal {
-    /// Standard output of this process.
+    /// Return the abilities of this process's standard output.
     pub fn of_stdout() -> Self {
         let var = |name: &str| std::env::var_os(name);
         Self::judge(io::stdout().is_terminal(), var("TERM").as_deref(), var("NO_COLOR").as_deref())

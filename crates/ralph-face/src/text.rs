@@ -29,12 +29,13 @@ fn is_unsafe(c: char) -> bool {
     c.is_control() || turns || breaks
 }
 
-/// How many columns a character takes. Never less than terminals use, as far as they agree.
+/// Return the number of columns that a character takes. It is never less than terminals use, as far as
+/// they agree.
 pub fn char_width(c: char) -> usize {
     if c == WIDE_FORM { 1 } else { c.width().unwrap_or(0) }
 }
 
-/// How many columns a text takes.
+/// Return the number of columns that a text takes.
 pub fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }

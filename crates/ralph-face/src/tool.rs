@@ -1,4 +1,4 @@
-//! What a backend does, in one line each.
+//! Descriptions of a backend's actions, in one line each.
 
 use ralph_core::backend::{Event, LimitStatus, ToolStatus};
 use ralph_core::text::clip;

@@ -28,80 +28,73 @@ use crate::proc::{
 };
 use crate::redaction::{hide_in, hide_value, redactor};
 
-/// What to run, where, and with what added to it by configuration.
+/// One run of a backend, with the settings that the configuration adds to it.
 #[derive(Clone)]
 pub struct Call<'a> {
-    /// The translator.
     pub driver: &'a dyn Driver,
     /// Another program than the driver's own: a name on the PATH or a path.
     pub program: Option<&'a str>,
-    /// Arguments after the driver's.
+    /// Arguments that are added after those of the driver.
     pub args: &'a [String],
-    /// Variables after the driver's.
+    /// Environment variables that are set after those of the driver.
     pub env: &'a [(String, String)],
     /// Changes to the environment that come with the place.
     pub surroundings: &'a [EnvChange],
-    /// What is asked. Its `scratch` is filled in here.
+    /// Request to the backend. [`run_backend`] fills in its `scratch`.
     pub request: Request<'a>,
-    /// Where it runs.
+    /// Working directory of the program.
     pub cwd: &'a Path,
-    /// Where the private directory of the run is made.
+    /// Directory in which the private directory of the run is made.
     pub scratch: &'a Path,
-    /// The log of the run.
+    /// Log that receives the output of the run; `None` for no log.
     pub log: Option<&'a Path>,
-    /// What becomes of the run when its context should be compacted.
     pub on_compact: OnCompact,
-    /// How long its end may take.
+    /// Grace periods for the end of the program. Time limits in here are ignored: the monitor has its own.
     pub bounds: Bounds,
     /// A way to end it from elsewhere.
     pub cancel: Cancel,
 }
 
-/// What becomes of a run when its context should be compacted.
+/// Reaction of a run to a context that should be compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnCompact {
-    /// It is ended; whoever called compacts the session or starts a new one.
+    /// End the run. The caller compacts the session or starts a new one.
     Stop,
-    /// It goes on: the program compacts by itself, or cannot be helped.
+    /// Ignore it and let the run go on.
     GoOn,
 }
 
-/// What a listener hears.
+/// Notice that a listener gets while a backend runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Heard<'a> {
     /// The program is about to start.
     Started,
-    /// The program said something.
     Event(&'a Event),
-    /// The monitor decided something.
     Decision(&'a Decision),
     /// Time goes by; told many times a second, whether or not the program says anything.
     Tick,
 }
 
-/// How a run of a backend went.
+/// Result of one run of a backend.
 #[derive(Debug)]
 pub struct RunReport {
-    /// The judgement.
     pub outcome: Outcome,
     /// The program that was looked for.
     pub program: String,
-    /// The last answer.
+    /// Last answer that the backend gave.
     pub answer: BackendAnswer,
-    /// The session's id.
+    /// Id of the session, if the backend reported one.
     pub session: Option<String>,
-    /// What it used.
+    /// Cost, tokens and turns of the run, as far as the backend reported them.
     pub spent: Spent,
-    /// How full its context was at last.
+    /// Last size of the context that the backend reported.
     pub context: Option<Context>,
-    /// How many events there were.
+    /// Number of events that were read from the output.
     pub events: u64,
     /// The decision that ended the run. With [`Decision::Compact`] the work can go on after a
     /// compaction, although the outcome is a full context.
     pub ended_by: Option<Decision>,
-    /// Where its output is.
     pub log: Option<PathBuf>,
-    /// What the runner saw.
     pub finished: Finished,
 }
 

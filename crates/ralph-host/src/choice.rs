@@ -1,10 +1,11 @@
-//! Which backend runs, ready to be called: the named one, else the first that is installed.
+//! Choose the backend to run: the named one, else the first one that is installed.
 //!
 //! # Theory of operation
 //!
-//! The core says which name and which model the configuration asks for (`ralph_core::choice`); here
-//! a name becomes a driver with a program. [`for_stage`] is for the loops: the chosen backend, those
-//! that may stand in for it, and those that may not, with the reason. `sim` is never chosen unasked.
+//! The core says which name and which model the configuration asks for (`ralph_core::choice`). Here
+//! a name becomes a driver with a program. [`for_stage`] serves the loops. It returns the chosen
+//! backend, its fallbacks, and the fallbacks that cannot be used, with the reason. `sim` is chosen
+//! only when it is named.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -22,14 +23,13 @@ use crate::proc::find_program;
 pub const BY_DEFAULT: [BackendKind; 4] =
     [BackendKind::Claude, BackendKind::Codex, BackendKind::Gemini, BackendKind::Opencode];
 
-/// Where programs are looked for, and where they will work.
+/// Paths that are needed to find the program of a backend.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The project: paths in the configuration are relative to it.
     pub root: &'a Path,
-    /// Where the backend works, as an absolute path.
+    /// Working directory of the backend, as an absolute path.
     pub cwd: &'a Path,
-    /// The `PATH`.
     pub path: Option<&'a OsStr>,
 }
 
@@ -39,26 +39,16 @@ pub enum ChoiceError {
     /// Nobody said which, and none is installed.
     #[error("no coding agent is installed: looked for claude, codex, gemini and opencode")]
     NoneInstalled,
-    /// There is no such backend.
     #[error("there is no backend `{name}`")]
     Unknown {
-        /// What was asked for.
         name: String,
-        /// What may have been meant.
+        /// Known name that is most similar, for a hint.
         near: Option<String>,
     },
-    /// Its configuration does not say enough.
     #[error("backend `{name}`: {why}")]
-    Unusable {
-        /// Which.
-        name: String,
-        /// Why.
-        why: String,
-    },
-    /// The program is not there.
+    Unusable { name: String, why: String },
     #[error("{name} is not installed: there is no {program}")]
     NotInstalled {
-        /// The backend.
         name: String,
         /// The program that was looked for.
         program: String,
@@ -69,7 +59,7 @@ pub enum ChoiceError {
 }
 
 impl ChoiceError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoneInstalled => {
@@ -90,24 +80,22 @@ impl ChoiceError {
 
 /// A backend that is ready to be called.
 pub struct Chosen {
-    /// Its name in the configuration.
+    /// Name of the backend in the configuration.
     pub name: String,
-    /// How to talk to it.
     pub kind: BackendKind,
-    /// The translator.
     pub driver: Box<dyn Driver>,
     /// The program to start: a name on the PATH or an absolute path.
     pub program: String,
-    /// Arguments after the driver's own.
+    /// Arguments that are added after those of the driver.
     pub args: Vec<String>,
-    /// The model to ask for.
+    /// Model to ask for; `None` for the backend's default.
     pub model: Option<String>,
-    /// What the configuration says about it.
+    /// Table of the backend in the configuration.
     pub settings: Backend,
 }
 
 impl Chosen {
-    /// Where the program is, if it is installed.
+    /// Return the path of the program, if it is installed.
     pub fn found(&self, place: Place<'_>) -> Option<PathBuf> {
         find_program(OsStr::new(&self.program), place.path, place.cwd)
     }
@@ -131,14 +119,14 @@ impl std::fmt::Debug for Chosen {
     }
 }
 
-/// Who runs a stage.
+/// Backends that may run one stage.
 #[derive(Debug)]
 pub struct StageChoice {
     /// The chosen one. Whether it is installed shows when it runs: that is an outcome.
     pub chosen: Chosen,
-    /// Who may stand in for it while it is limited, in this order.
+    /// Backends that replace the chosen one while it is limited, in order of preference.
     pub fallbacks: Vec<Chosen>,
-    /// Who may not although the configuration says so, and why.
+    /// Configured fallbacks that cannot be used, by name, with the reason.
     pub left_out: Vec<(String, ChoiceError)>,
 }
 
@@ -207,7 +195,7 @@ pub fn choose(config: &Config, asked: Asked<'_>, place: Place<'_>) -> Result<Cho
     chosen(config, None, asked, place)
 }
 
-/// The backends for a stage.
+/// Choose the backend of a stage and its fallbacks.
 pub fn for_stage(
     config: &Config,
     stage: StageName,

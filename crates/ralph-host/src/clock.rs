@@ -20,7 +20,7 @@ pub struct Clock {
     stopped_at: Option<Timestamp>,
 }
 
-/// `RALPH_NOW` is not a time.
+/// Error for a value of `RALPH_NOW` that is not a time.
 #[derive(Debug, thiserror::Error)]
 #[error("{NOW_VARIABLE} is not a time: {value}")]
 pub struct ClockError {
@@ -28,7 +28,7 @@ pub struct ClockError {
 }
 
 impl ClockError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error.
     pub fn hint(&self) -> Option<String> {
         Some("unset it, or write it like 2025-01-20T10:30:00Z".to_owned())
     }
@@ -59,13 +59,13 @@ impl Clock {
         }
     }
 
-    /// This moment.
+    /// Return the current time, or the fixed time of a stopped clock.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system")]
     pub fn now(&self) -> Timestamp {
         self.stopped_at.unwrap_or_else(Timestamp::now)
     }
 
-    /// How many seconds the user's clock is ahead of UTC at this moment.
+    /// Return how many seconds the user's clock is ahead of UTC at this moment.
     pub fn utc_offset(&self) -> i32 {
         TimeZone::system().to_offset(self.now()).seconds()
     }

@@ -34,9 +34,9 @@ pub struct Sources {
 /// The text of the project's configuration.
 #[derive(Clone, Copy, Debug)]
 pub enum ProjectText<'t> {
-    /// What the file says.
+    /// Text of the file on disk.
     OnDisk,
-    /// What the file would say.
+    /// Text that would replace the file.
     Instead(&'t str),
 }
 
@@ -94,7 +94,8 @@ pub fn load(
     Sources::read(root, ProjectText::OnDisk, env, flags)?.with_plan(plan.0, plan.1)
 }
 
-/// Where the user's own configuration is, if there is a place for it.
+/// Return the path of the user's own configuration file. `None` when neither `XDG_CONFIG_HOME` nor
+/// `HOME` is an absolute path.
 pub fn user_file(env: &[(OsString, OsString)]) -> Option<PathBuf> {
     let var = |name: &str| {
         let value = env.iter().find(|(key, _)| key == name).map(|(_, value)| PathBuf::from(value));

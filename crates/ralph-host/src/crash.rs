@@ -12,7 +12,7 @@ use rustix::process::{Signal, getpid, kill_process};
 /// The variable that says at which point to die.
 pub const CRASH_VARIABLE: &str = "RALPH_CRASH_POINT";
 
-/// How to die.
+/// Ways in which a test lets ralph die.
 #[derive(Clone, Copy)]
 enum Death {
     Kill,

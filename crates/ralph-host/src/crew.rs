@@ -18,7 +18,7 @@ const MOST_IDLE: usize = 8;
 
 type Piece = Box<dyn FnOnce() + Send>;
 
-/// Where each thread that waits takes its next piece.
+/// Senders to the idle threads: a piece of work sent here wakes one of them.
 static IDLE: Mutex<Vec<Sender<Piece>>> = Mutex::new(Vec::new());
 
 /// A piece of work that has begun. Dropping it lets the work go on alone.

@@ -1,15 +1,15 @@
-//! What can go wrong with one file, in words for people.
+//! Errors of a single file, with messages for people.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// What was being done when a file refused.
+/// Operation that failed on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Looking at it or reading it.
     Read,
-    /// Making or changing it.
+    /// Create or change the file.
     Write,
 }
 
@@ -27,48 +27,27 @@ impl fmt::Display for Action {
 pub enum FileError {
     /// A directory is in its place.
     #[error("cannot {action} {}: it is a directory", path.display())]
-    Directory {
-        /// What was being done.
-        action: Action,
-        /// The place.
-        path: PathBuf,
-    },
+    Directory { action: Action, path: PathBuf },
     /// A pipe, a socket or a device is in its place.
     #[error("cannot {action} {}: it is not a regular file", path.display())]
-    NotAFile {
-        /// What was being done.
-        action: Action,
-        /// The place.
-        path: PathBuf,
-    },
+    NotAFile { action: Action, path: PathBuf },
     /// A symbolic link that leads nowhere.
     #[error("cannot {action} {}: it is a link to {}, which does not exist", link.display(), target.display())]
     DanglingLink {
-        /// What was being done.
         action: Action,
         /// The file that was asked for.
         link: PathBuf,
-        /// Where the last link points.
         target: PathBuf,
     },
     /// Symbolic links that point at each other.
     #[error("cannot {action} {}: it is a link that leads back to itself", path.display())]
     LinkLoop {
-        /// What was being done.
         action: Action,
         /// The file that was asked for.
         path: PathBuf,
     },
-    /// The operating system said no.
     #[error("cannot {action} {}: {}", path.display(), words(source))]
-    Io {
-        /// What was being done.
-        action: Action,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { action: Action, path: PathBuf, source: io::Error },
 }
 
 impl FileError {
@@ -78,7 +57,7 @@ impl FileError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// What to do about it, where that is known.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Directory { path, .. } => {
@@ -94,7 +73,7 @@ impl FileError {
     }
 }
 
-/// What to do when the system refuses.
+/// Return a hint for an error of the operating system, if one is known.
 pub(crate) fn io_hint(action: Action, path: &Path, source: &io::Error) -> Option<String> {
     let dir = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match (source.kind(), action) {

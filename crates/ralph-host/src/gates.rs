@@ -41,31 +41,28 @@ const LONGEST_LINE: usize = 64 * 1024;
 const GIT_VARIABLES: [&str; 5] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"];
 
-/// Where and how gates run.
+/// Settings that all gates of one pass share.
 #[derive(Clone, Debug)]
 pub struct GateRun<'a> {
-    /// The directory they run in.
     pub cwd: &'a Path,
     /// Changes to the environment that come with the place.
     pub surroundings: &'a [EnvChange],
-    /// How the paths of their logs begin; the directory is made when it is not there.
+    /// Prefix of the paths of the logs. The directory is made when it does not exist.
     pub logs: &'a Path,
-    /// From SIGTERM to SIGKILL.
+    /// Time between SIGTERM and SIGKILL.
     pub grace: Duration,
     /// A way to end them from elsewhere.
     pub cancel: Cancel,
 }
 
-/// What a listener hears while gates run.
+/// Notice that a listener gets while gates run.
 #[derive(Clone, Copy, Debug)]
 pub enum GateNews<'a> {
-    /// A gate begins.
     Begins(&'a Gate),
-    /// It wrote a line.
+    /// Line of output of the gate.
     Line(&'a Gate, &'a str),
-    /// It has been running for this long.
+    /// Time since the start of the gate, reported again and again while it runs.
     Runs(&'a Gate, Duration),
-    /// It is over.
     Over(&'a GateCheck),
 }
 
@@ -75,18 +72,12 @@ pub enum GateError {
     /// Somebody asked for the end. A gate that was cut off has no result.
     #[error("the gates were stopped before all had run")]
     Cancelled,
-    /// Ralph could not run it.
     #[error("cannot run the gate {name}: {source}")]
-    Proc {
-        /// The gate.
-        name: String,
-        /// Why.
-        source: ProcError,
-    },
+    Proc { name: String, source: ProcError },
 }
 
 impl GateError {
-    /// What to do about it, where that is known.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Cancelled => None,
@@ -95,7 +86,7 @@ impl GateError {
     }
 }
 
-/// Run one gate.
+/// Run one gate to its end and return its result.
 pub fn run_gate(
     runner: &Runner,
     gate: &Gate,

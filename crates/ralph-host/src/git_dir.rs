@@ -19,32 +19,18 @@ const LONGEST_GIT_FILE: u64 = 64 * 1024;
 /// A `.git` that cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitDirError {
-    /// It leads to something that is not a git directory.
+    /// `.git` points to something that is not a git directory.
     #[error("{} points to {}, which is not a git directory", dot_git.display(), target.display())]
-    Nowhere {
-        /// The `.git` file or link.
-        dot_git: PathBuf,
-        /// Where it points.
-        target: PathBuf,
-    },
-    /// It is a file, but not one of git's.
+    Nowhere { dot_git: PathBuf, target: PathBuf },
+    /// `.git` is a file that does not name a git directory.
     #[error("{} is a file that does not say where the git directory is", dot_git.display())]
-    Unreadable {
-        /// The `.git` file.
-        dot_git: PathBuf,
-    },
-    /// It could not be looked at.
+    Unreadable { dot_git: PathBuf },
     #[error("cannot read {}: {}", dot_git.display(), crate::file_error::words(source))]
-    Io {
-        /// The `.git` entry.
-        dot_git: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { dot_git: PathBuf, source: io::Error },
 }
 
 impl GitDirError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Nowhere { .. } => Some(

@@ -35,13 +35,12 @@ pub enum HandoffError {
     /// The directory or a file refused.
     #[error(transparent)]
     File(#[from] FileError),
-    /// There is no number left.
     #[error("no number is left for a handoff in {}", .0.display())]
     Numbers(PathBuf),
 }
 
 impl HandoffError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::File(error) => error.hint(),

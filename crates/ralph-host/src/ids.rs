@@ -16,7 +16,7 @@ const LETTERS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 /// The digits of a ULID: no letter that looks like another one.
 const CROCKFORD: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// Characters of a [`secret`].
+/// Number of characters in a [`secret`].
 pub const SECRET_LENGTH: usize = 64;
 
 /// A word that nobody can guess, from the system's own source; no seed makes it predictable.
@@ -31,13 +31,13 @@ pub fn secret() -> std::io::Result<String> {
     }))
 }
 
-/// A source of random words.
+/// Source of random words for ids. A seed makes them predictable.
 #[derive(Clone, Debug)]
 pub struct Ids {
     dice: fastrand::Rng,
 }
 
-/// `RALPH_SEED` is not a number.
+/// Error for a value of `RALPH_SEED` that is not a whole number.
 #[derive(Debug, thiserror::Error)]
 #[error("{SEED_VARIABLE} is not a whole number: {value}")]
 pub struct SeedError {
@@ -45,7 +45,7 @@ pub struct SeedError {
 }
 
 impl SeedError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error.
     pub fn hint(&self) -> Option<String> {
         Some("unset it, or give a number such as 1".to_owned())
     }
@@ -57,7 +57,7 @@ impl Ids {
         Self::from_value(std::env::var_os(SEED_VARIABLE).as_deref())
     }
 
-    /// The same words every time.
+    /// Create a source that gives the same words for the same seed.
     pub fn seeded(seed: u64) -> Self {
         Self { dice: fastrand::Rng::with_seed(seed) }
     }

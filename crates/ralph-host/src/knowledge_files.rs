@@ -14,7 +14,7 @@ pub struct Snapshot {
     json: Kept,
 }
 
-/// A file of it.
+/// One of the two files of the index, as bytes and as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Kept {
     bytes: Option<Vec<u8>>,
@@ -45,7 +45,7 @@ impl Snapshot {
         Self { markdown: Kept::of(markdown), json: Kept::of(json) }
     }
 
-    /// What the files say.
+    /// Return the texts of both files.
     pub fn files(&self) -> Files<'_> {
         Files { markdown: self.markdown.text.as_deref(), json: self.json.text.as_deref() }
     }

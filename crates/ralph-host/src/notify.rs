@@ -27,11 +27,11 @@ use ralph_core::notify::{Happening, Message, Post};
 
 use crate::proc::{Job, ProcError, Runner, Stdin, find_program};
 
-/// How long a command may take.
+/// Longest time that a notification command may take.
 const COMMAND: Duration = Duration::from_secs(30);
-/// How long the others may take.
+/// Longest time that a desktop notification or a request by curl may take.
 const DELIVERY: Duration = Duration::from_secs(15);
-/// How long curl gives itself, in seconds: it says more about what went wrong.
+/// Timeout that curl gets, in seconds. It is shorter than ours, because curl tells the reason.
 const CURL_SECONDS: u32 = 10;
 
 /// Tells whoever wants to hear of it.
@@ -40,7 +40,7 @@ pub struct Notifier {
     root: PathBuf,
     /// Addresses by the name of their variable: secrets.
     addresses: BTreeMap<String, String>,
-    /// Where programs are looked for.
+    /// `PATH` in which programs are looked for.
     path: Option<OsString>,
     /// Problems that are said once: they do not change while ralph runs.
     said: Mutex<BTreeSet<String>>,
@@ -145,7 +145,7 @@ impl Notifier {
     }
 }
 
-/// What curl reads: the address, what to send, and to print the answer's number alone.
+/// Return the configuration that curl reads: the address, the body, and the format of its output.
 fn curl_config(post: &Post) -> String {
     let quoted = |text: &str| {
         let text = text.replace('\\', "\\\\").replace('"', "\\\"");
@@ -178,7 +178,7 @@ fn unstarted(error: &ProcError) -> String {
     format!("{error}{}", hint.unwrap_or_default())
 }
 
-/// What is wrong with how a program ended; nothing, mostly.
+/// Describe how a program failed; `None` when it succeeded.
 pub(crate) fn unwell(exit: Exit) -> Option<String> {
     match (exit.stopped, exit.ending) {
         (Some(_), _) => Some("it took too long and was stopped".to_owned()),
@@ -189,7 +189,8 @@ pub(crate) fn unwell(exit: Exit) -> Option<String> {
     }
 }
 
-/// What is wrong with an answer. Curl's own words may hold the address, so they are told by number.
+/// Describe why a delivery by curl failed; `None` when it succeeded. Curl's own messages may contain
+/// the address, which is a secret, so the text is chosen by the exit code.
 fn refused(exit: Exit, status: &str) -> Option<String> {
     let Ending::Code(code) = exit.ending else {
         return match exit.ending {

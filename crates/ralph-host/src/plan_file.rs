@@ -1,16 +1,16 @@
-//! Which file is the plan.
+//! Find the plan file of a project.
 //!
 //! # Theory of operation
 //!
-//! What was typed beats what is configured, and both beat looking around. The native plan wins
-//! over the files of other tools; of those there must be exactly one, because guessing between two
-//! plans would put tasks where nobody looks for them.
+//! A path on the command line comes first, then the configuration, then a search. The native plan
+//! wins over the files of other tools. Of those there must be exactly one: a guess between two plans
+//! would put tasks into the wrong file.
 
 use std::path::{Path, PathBuf};
 
 use crate::project::{Project, is_there};
 
-/// Where other tools, and projects without a `ralph/` directory, keep their plan.
+/// Plan files of other tools, and of projects without a `ralph/` directory.
 const ELSEWHERE: [&str; 5] = [
     "plan.json",
     "progress.md",
@@ -19,27 +19,22 @@ const ELSEWHERE: [&str; 5] = [
     "plan.jsonl",
 ];
 
-/// It is not clear which file is the plan.
+/// Error when the plan file cannot be determined.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanFileError {
     /// There is none, and nobody said that this is a project.
     #[error("there is no plan in {}", root.display())]
-    NotAProject {
-        /// Where ralph looked.
-        root: PathBuf,
-    },
-    /// There are several.
+    NotAProject { root: PathBuf },
     #[error("{} has more than one plan file: {}", root.display(), found.join(", "))]
     Several {
-        /// Where ralph looked.
         root: PathBuf,
-        /// What it found, relative to `root`.
+        /// Plan files that exist, relative to `root`.
         found: Vec<&'static str>,
     },
 }
 
 impl PlanFileError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotAProject { .. } => {

@@ -15,14 +15,12 @@ use crate::store::{self, Kind};
 pub struct PlanError {
     /// The file, with the line where one is known.
     pub place: String,
-    /// What is wrong.
     pub message: String,
-    /// What to do about it.
     pub hint: Option<String>,
 }
 
 impl PlanError {
-    /// A line that is damaged.
+    /// Create the error for a damaged line of the plan.
     pub fn damaged(shown: &str, error: &ParseError) -> Self {
         let column = error.column.map(|column| format!(":{column}")).unwrap_or_default();
         Self {
@@ -54,7 +52,7 @@ pub fn detect(path: &Path, shown: &str, text: &str) -> Result<Format, PlanError>
     format::detect(&path.to_string_lossy(), text).map_err(|e| PlanError::damaged(shown, &e))
 }
 
-/// What the text of a plan says.
+/// Parse the text of a plan in the format that `path` and the text indicate.
 pub fn parse(path: &Path, shown: &str, text: &str) -> Result<Plan, PlanError> {
     let codec = format::codec(detect(path, shown, text)?);
     codec.parse(text).map_err(|e| PlanError::damaged(shown, &e))

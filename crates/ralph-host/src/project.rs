@@ -1,12 +1,12 @@
-//! Where a project is and where its files are.
+//! Locate a project and its files.
 //!
 //! # Theory of operation
 //!
 //! [`Project::discover`] walks up from a directory once. The nearest `ralph.toml` is the strongest
-//! sign; without one, the nearest directory with a ledger (`ralph/`) or a repository is the root;
-//! without either, the starting directory itself, so that commands which need no repository work
-//! anywhere. Everything else is a path below the root, except for locks and journals, which live
-//! inside the git directory of this worktree, where `git clean -fdx` cannot reach.
+//! sign. Without one, the nearest directory with a ledger (`ralph/`) or a repository is the root.
+//! Without either, the starting directory is the root, so that commands which need no repository
+//! work anywhere. Every other path is below the root, except for locks and journals. They are inside
+//! the git directory of this worktree, where `git clean -fdx` does not delete them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub enum ProjectError {
 }
 
 impl ProjectError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Bare(_) => Some(
@@ -119,7 +119,7 @@ impl Project {
         }
     }
 
-    /// Where locks and journals live; made when first needed.
+    /// Return the directory of locks and journals. It is made when it is first needed.
     pub fn state_dir(&self) -> PathBuf {
         self.git_dir.as_ref().map_or_else(|| self.root.join(".ralph"), |git| git.join("ralph"))
     }
@@ -129,17 +129,17 @@ impl Project {
         self.git_dir.is_some() || self.root.join("ralph").is_dir() || is_there(&self.ralph_toml())
     }
 
-    /// The configuration file.
+    /// Return the path of the configuration file.
     pub fn ralph_toml(&self) -> PathBuf {
         self.root.join("ralph.toml")
     }
 
-    /// The directory of specs.
+    /// Return the path of the directory of specs.
     pub fn specs_dir(&self) -> PathBuf {
         self.root.join("ralph/specs")
     }
 
-    /// The native plan.
+    /// Return the path of the native plan. While a run is open, this is the run's copy.
     pub fn plan_jsonl(&self) -> PathBuf {
         self.ledger_file("ralph/plan.jsonl")
     }
@@ -185,12 +185,12 @@ impl Project {
         shown.strip_prefix(&self.root).unwrap_or(&shown).display().to_string()
     }
 
-    /// The queue of specs.
+    /// Return the path of the queue of specs.
     pub fn inbox(&self) -> PathBuf {
         self.root.join("ralph/inbox.jsonl")
     }
 
-    /// Where the output of backends is kept.
+    /// Return the directory of the backends' logs.
     pub fn logs_dir(&self) -> PathBuf {
         self.root.join("build/ralph-logs")
     }
@@ -200,7 +200,7 @@ impl Project {
         self.root.join("ralph/.agent-session")
     }
 
-    /// What operators ask of the running loop.
+    /// Return the path of the queue of commands that operators send to the running loop.
     pub fn commands_json(&self) -> PathBuf {
         self.root.join(".ralph/control/commands.json")
     }

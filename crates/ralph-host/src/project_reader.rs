@@ -32,7 +32,6 @@ pub enum ProjectReadError {
     /// The plan or the queue is damaged, or cannot be opened.
     #[error(transparent)]
     Ledger(#[from] PlanError),
-    /// It is not clear which file is the plan.
     #[error(transparent)]
     PlanFile(#[from] PlanFileError),
     /// The plan file that was asked for does not exist.
@@ -41,16 +40,14 @@ pub enum ProjectReadError {
     /// A plan file that does not exist yet has a name that says no format.
     #[error("{0} is not the name of a plan file")]
     NotAPlanName(String),
-    /// The settings are wrong.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
-    /// The journal is damaged.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
 
 impl ProjectReadError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Ledger(e) => e.hint.clone(),
@@ -77,24 +74,20 @@ pub struct PlanRead {
     pub shown: String,
     /// The text without an unfinished last record.
     pub text: String,
-    /// The text as a plan.
     pub plan: Plan,
 }
 
 /// Everything about a project but its journal, as it was at one moment.
 #[derive(Clone, Debug)]
 pub struct ProjectSnapshot {
-    /// The project's name.
     pub name: String,
     /// The plan; empty where it cannot be read.
     pub plan: Arc<PlanRead>,
-    /// The queue of specs.
     pub inbox: Vec<Entry>,
     /// The settings, the plan's own among them.
     pub config: Config,
     /// Whether a loop is at work.
     pub running: Running,
-    /// Files that cannot be read.
     pub damage: Vec<Damage>,
 }
 
@@ -136,7 +129,7 @@ impl FileStamp {
     }
 }
 
-/// Reader of one project's files.
+/// Reader of one project's files. It keeps the last plan that it parsed.
 #[derive(Debug)]
 pub struct ProjectReader {
     project: Project,

@@ -14,7 +14,7 @@ use ralph_core::text::nearest;
 use crate::file_error::{Action, FileError};
 use crate::store;
 
-/// Where a project keeps its own prompts; the last directory wins.
+/// Directories of a project's own prompts. The last one takes precedence.
 const PROMPTS: [&str; 2] = [".ralph/templates", "ralph/prompts"];
 const SKILLS: &str = ".ralph/skills";
 const INDEX: &str = ".ralph/knowledge-index.md";
@@ -28,28 +28,24 @@ const LARGEST: u64 = 4 * 1024 * 1024;
 /// Something that was read, and what was not as it should be.
 #[derive(Clone, Debug)]
 pub struct Loaded<T> {
-    /// What there is.
     pub value: T,
-    /// What there is not, in words for people.
+    /// Sentences about parts that could not be loaded.
     pub warnings: Vec<String>,
 }
 
 /// A prompt of the project that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptFileError {
-    /// It cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It is not text.
     #[error("{}: a prompt must be UTF-8 text", .0.display())]
     NotText(PathBuf),
-    /// It does not work.
     #[error(transparent)]
     Template(#[from] TemplateError),
 }
 
 impl PromptFileError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::File(error) => error.hint(),

@@ -54,7 +54,7 @@ pub fn hide_secrets_of(config: &Config) {
     *redactor = Arc::new(Redactor::new(&patterns));
 }
 
-/// What hides secrets in this process.
+/// Return the redactor that hides secrets in this process.
 pub(crate) fn redactor() -> Arc<Redactor> {
     REDACTOR.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
@@ -70,7 +70,7 @@ pub(crate) fn hide_lines(bytes: &[u8], redactor: &Redactor, key: &mut OpenKey) -
     out
 }
 
-/// A record without secrets.
+/// Return a journal record with its secrets hidden.
 pub(crate) fn hide_record(record: Record) -> Record {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(&record) else { return record };
     let redactor = redactor();
@@ -91,8 +91,8 @@ pub(crate) fn hide_value(mut value: Value) -> Value {
     value
 }
 
-/// What a backend says, for whoever listens, without secrets. The events of one run share `key`, for a
-/// key of several lines.
+/// Return an event of a backend with its secrets hidden. All events of one run share `key`, so that a
+/// key of several lines is recognised.
 pub(crate) fn hide_event(event: &BackendEvent, key: &mut OpenKey) -> BackendEvent {
     let redactor = redactor();
     let mut hide = |text: &str| {

@@ -24,7 +24,7 @@ use crate::proc::{ProcError, Runner};
 /// Most compactions of one piece of work.
 pub const MOST_COMPACTIONS: usize = 3;
 
-/// What a backend is asked to keep when it compacts.
+/// Text that tells a backend which information to keep when it compacts its context.
 const FOCUS: &str = "keep the task, the files that were changed and why, the results of the tests, \
                      errors that are open, decisions, and the next step";
 
@@ -46,28 +46,27 @@ pub struct Work<'a> {
     pub diff: &'a dyn Fn() -> String,
 }
 
-/// How a context was made smaller.
+/// Method by which a context was compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compaction {
-    /// By the backend itself.
+    /// The backend compacted the session itself.
     Native,
     /// By a new session that was told what had happened.
     Digest,
 }
 
-/// How a piece of work went.
+/// Result of a piece of work, over all its runs.
 #[derive(Debug)]
 pub struct SessionReport {
     /// The last run. Its outcome, answer and session are those of the work.
     pub last: RunReport,
-    /// What all runs used, as far as they said so.
+    /// Sum over all runs, as far as the backends reported it.
     pub spent: Spent,
-    /// How many runs could have said what they cost and did not: ended in the middle, some programs
-    /// never say. With these, `spent.cost` is less than the truth.
+    /// Number of runs that did not report their cost although their backend can. Some programs do not
+    /// report it when a run ends early. Then `spent.cost` is too low.
     pub unsaid: u32,
-    /// Each compaction, in order.
     pub compactions: Vec<Compaction>,
-    /// What is worth telling although it changes nothing.
+    /// Remarks for the user, for example that a native compaction failed.
     pub notes: Vec<String>,
 }
 
@@ -90,11 +89,11 @@ pub fn run_session(
     Ok(going.report(last))
 }
 
-/// What became of an attempt to compact natively.
+/// Result of an attempt to compact natively.
 enum Compacted {
-    /// It worked; the session goes on.
+    /// Id of the compacted session, with which the work goes on.
     Native(String),
-    /// It did not, for this reason, or the backend cannot.
+    /// Reason why it failed; `None` when the backend cannot compact.
     No(Option<String>),
     /// Something happened that ends the work.
     Ended(Box<RunReport>),
@@ -107,7 +106,7 @@ struct Going<'a> {
     listener: &'a mut dyn FnMut(Heard<'_>),
     digest: Digest,
     spent: Spent,
-    /// What the session at hand has used.
+    /// Usage of the current session.
     of_session: Spent,
     unsaid: u32,
     compactions: Vec<Compaction>,

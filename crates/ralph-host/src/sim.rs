@@ -126,7 +126,7 @@ fn read_text(path: &PathBuf) -> Result<String, SimError> {
     fs::read_to_string(path).map_err(|source| SimError::Read { path: path.clone(), source })
 }
 
-/// What was asked on the command line and in the environment.
+/// Settings from the command line and the environment.
 struct Options {
     ask: Ask,
     scenario: Option<PathBuf>,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-/// How deep specs may be nested.
+/// Greatest depth of folders that are searched for specs.
 const MAX_DEPTH: usize = 8;
 
 /// The names of all specs below `directory`, relative to it with `/`, sorted. Hidden files and

@@ -12,8 +12,8 @@ use crate::file_error::{Action, words};
 /// No manifest that a person wrote is larger.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
-/// What [`ralph_core::init`] wants to know about the project in `root`. Names that are not UTF-8 are
-/// passed over, and so are folders below the root that cannot be listed.
+/// Collect the facts that [`ralph_core::init`] needs about the project in `root`. Names that are not
+/// UTF-8 are skipped, and so are folders below the root that cannot be listed.
 pub fn survey(root: &Path) -> Result<Tree, FileError> {
     let mut tree = Tree::default();
     let mut open = vec![String::new()];
@@ -38,7 +38,7 @@ pub fn survey(root: &Path) -> Result<Tree, FileError> {
     Ok(tree)
 }
 
-/// What is at `place`, with its text if `path` is worth reading. Links are followed.
+/// Return the entry at `place`, with its text if `path` is worth reading. Links are followed.
 fn look(place: &Path, path: &str) -> Entry {
     let meta = match fs::metadata(place) {
         Ok(meta) if meta.is_dir() => return Entry::Folder,

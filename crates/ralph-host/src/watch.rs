@@ -28,7 +28,7 @@ pub struct Watch {
     ears: Option<Ears>,
 }
 
-/// Which file, how long, and when it was written.
+/// State of a file: inode, length, and modification time in seconds and nanoseconds.
 type Stamp = (u64, u64, i64, i64);
 
 #[derive(Debug)]

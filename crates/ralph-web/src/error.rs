@@ -10,27 +10,27 @@ use serde::Serialize;
 
 use crate::http::Response;
 
-/// Why the server cannot start.
+/// Error that keeps the server from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The address is not of this machine alone, and nobody said that this is meant.
     #[error("{0} can be reached from other machines")]
     Remote(IpAddr),
-    /// The address cannot be had.
+    /// Address that the server cannot listen on.
     #[error("cannot listen on {address}: {source}")]
     Bind {
-        /// Which one.
+        /// Address with its port.
         address: SocketAddr,
-        /// Why.
+        /// Reason from the operating system.
         source: io::Error,
     },
-    /// The token cannot be kept.
+    /// File of the token that cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
 }
 
 impl ServeError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Remote(_) => Some(

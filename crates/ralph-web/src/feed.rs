@@ -20,13 +20,13 @@ use serde_json::Value;
 use crate::limits;
 use crate::stream::LogOwner;
 
-/// What is shared.
+/// Data from the journal that all requests share.
 pub(crate) struct Feed {
     inner: Mutex<Inner>,
     news: Condvar,
 }
 
-/// What the journal says up to now.
+/// History and events of the journal so far.
 pub(crate) struct Inner {
     tail: JournalTail,
     redactor: Redactor,
@@ -42,9 +42,9 @@ pub(crate) struct Inner {
     pub(crate) tick: u64,
     /// Grows when the journal was replaced by another one.
     pub(crate) epoch: u64,
-    /// What is wrong with the journal.
+    /// Problem with the journal; `None` when it can be read.
     pub(crate) problem: Option<String>,
-    /// How many streams there are.
+    /// Number of streams that are open.
     pub(crate) watchers: usize,
 }
 
@@ -83,13 +83,13 @@ impl Feed {
         Self { inner: Mutex::new(inner), news: Condvar::new() }
     }
 
-    /// What is known, without a look at the journal.
+    /// Return the locked data without reading the journal.
     pub(crate) fn known(&self) -> MutexGuard<'_, Inner> {
         // A thread that panicked left whole values behind.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known after a look at the journal.
+    /// Return the locked data after reading the new records of the journal.
     pub(crate) fn fresh(&self) -> MutexGuard<'_, Inner> {
         let mut inner = self.known();
         if inner.look() {
@@ -113,7 +113,7 @@ impl Feed {
     }
 }
 
-/// What a stream has told already.
+/// Position of a stream: the last event that it sent, and the counters of other changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) last: u64,

@@ -1,23 +1,21 @@
-//! Who may ask at all: decided before anything else, from the headers alone.
+//! Access check. It comes before everything else and needs the headers only.
 //!
-//! Four things have to hold. The *Host* is one of this server's own names, so that no other name can
-//! be pointed at it (DNS rebinding). The *Origin*, where there is one, is this server (CSRF). The
-//! *token* is there: as a cookie that scripts cannot read and other sites cannot send, or as a bearer
-//! token of a program. A request that *changes* something with the cookie must say its Origin, which
-//! every browser does. The link that a person opens has the token in it once; it becomes the cookie,
-//! and the address without it is what stays.
+//! Four conditions must hold. The *Host* is one of this server's own names, so that no other name can
+//! be pointed at it (DNS rebinding). The *Origin*, if there is one, is this server (CSRF). The *token*
+//! is there: as a cookie that scripts cannot read and other sites cannot send, or as a bearer token of
+//! a program. A request with the cookie that *changes* something must have an Origin, which every
+//! browser sends. The link that a person opens contains the token once. The token becomes the cookie,
+//! and the browser goes on with the address without it.
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::error::Refusal;
 use crate::http::{Method, Request, Response};
 
-/// Whether other machines may ask.
+/// Permission for requests from other machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remote {
-    /// They may not.
     Refuse,
-    /// They may: somebody said so.
     Allow,
 }
 
@@ -26,18 +24,18 @@ pub(crate) fn is_local(address: IpAddr) -> bool {
     address.is_loopback()
 }
 
-/// What a request has to match.
+/// Address and token that a request has to match.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     address: SocketAddr,
     token: String,
 }
 
-/// What becomes of a request.
+/// Decision about a request, made before it is answered.
 #[derive(Debug)]
 pub(crate) enum Admission {
     Enter,
-    /// It is not; this is said instead.
+    /// Request that is answered with this response only.
     Refuse(Response),
 }
 
@@ -51,7 +49,7 @@ impl Guard {
         format!("http://{}/?token={}", self.shown(), self.token)
     }
 
-    /// The server's name for people.
+    /// Return the host and port of the server as a person opens them.
     pub(crate) fn shown(&self) -> String {
         let port = self.address.port();
         match self.address.ip() {

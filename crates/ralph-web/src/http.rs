@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::limits;
 
-/// What may be done.
+/// Method of a request, as far as routes distinguish them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     Get,
@@ -42,15 +42,15 @@ impl Method {
     }
 }
 
-/// What was asked.
+/// Request as it was read from a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) method: Method,
     /// The path, decoded, without the query.
     pub(crate) path: String,
-    /// The query's pairs, decoded.
+    /// Pairs of the query, decoded.
     pub(crate) query: Vec<(String, String)>,
-    /// Headers with lower-case names.
+    /// Headers, with their names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
@@ -152,7 +152,7 @@ impl Request {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// How often a header stands there.
+    /// Return how many times a header occurs.
     pub(crate) fn count(&self, name: &str) -> usize {
         self.headers.iter().filter(|(known, _)| known == name).count()
     }
@@ -218,7 +218,7 @@ fn pairs(query: &str) -> Vec<(String, String)> {
     query.split('&').filter(|text| !text.is_empty()).filter_map(pair).collect()
 }
 
-/// An answer.
+/// Response to a request, with its headers and its body.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -227,7 +227,7 @@ pub(crate) struct Response {
     pub(crate) body: Vec<u8>,
 }
 
-/// What a page from here may do: nothing but talk to here.
+/// Content security policy: a page may load from this server and talk to it, and nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' data:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";

@@ -14,13 +14,13 @@ use crate::http::{Method, Request, Response};
 use crate::openapi;
 use crate::site::Site;
 
-/// What answers a request; the text is the part of the path that the route leaves open.
+/// Function that answers a request. The text is the part of the path that stands for `{id}`.
 type Handler<T> = fn(&Site, &Request, &str) -> Result<T, Refusal>;
 
-/// What answers a request with JSON.
+/// Function that answers a request with a JSON value.
 type JsonHandler = Box<dyn Fn(&Site, &Request, &str) -> Result<Value, Refusal> + Send + Sync>;
 
-/// What makes the schema of a type.
+/// Function that makes the schema of a type.
 type SchemaSource = fn(&mut SchemaGenerator) -> Schema;
 
 /// One route of the API: what is asked, what answers, and what the description says about it.
@@ -31,9 +31,9 @@ pub(crate) struct Route {
     pub(crate) summary: &'static str,
     /// Keys of the query that it reads.
     pub(crate) query: &'static [&'static str],
-    /// The body that it takes.
+    /// Schema of the body; `None` when the route takes no body.
     pub(crate) body: Option<SchemaSource>,
-    /// The answer that it gives.
+    /// Schema of the answer.
     pub(crate) answer: SchemaSource,
     /// Refusals beside those that follow from what it takes.
     pub(crate) refusals: &'static [&'static str],
@@ -67,7 +67,7 @@ impl Route {
         Self { query, ..self }
     }
 
-    /// What it is about may be missing, or something else may be in the way.
+    /// Declare that the route may also answer 404 and 409.
     fn may_conflict(self) -> Self {
         Self { refusals: &["404", "409"], ..self }
     }
@@ -237,7 +237,8 @@ fn not_allowed(words: &str, allowed: impl Into<String>) -> Response {
     Refusal::new(405, words).response().with("Allow", allowed)
 }
 
-/// What stands for `{id}` when a path fits a pattern; the empty text when the pattern has none.
+/// Return the part of the path that stands for `{id}`, or the empty text when the pattern has none.
+/// `None` when the path does not fit the pattern.
 fn id_in<'p>(pattern: &str, path: &'p str) -> Option<&'p str> {
     let Some((before, after)) = pattern.split_once("{id}") else {
         return (pattern == path).then_some("");

@@ -25,14 +25,12 @@ use crate::{limits, routes, sse};
 /// The file of the token, in the state directory.
 const TOKEN: &str = "serve-token";
 
-/// How to serve.
+/// Address, port and other settings of the server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The address to listen on.
     pub bind: IpAddr,
     /// The port; 0 takes any free one.
     pub port: u16,
-    /// Whether other machines may ask.
     pub remote: Remote,
     /// The plan file, where another one than the project's is meant.
     pub plan: Option<PathBuf>,
@@ -40,7 +38,7 @@ pub struct Options {
     pub new_token: bool,
 }
 
-/// A server that listens.
+/// Server that listens on its address. [`Server::run`] answers the requests.
 pub struct Server {
     listener: TcpListener,
     guard: Guard,
@@ -79,7 +77,7 @@ impl Server {
         self.guard.link()
     }
 
-    /// The address without the token.
+    /// Return the address of the dashboard without the token.
     pub fn address(&self) -> String {
         format!("http://{}/", self.guard.shown())
     }

@@ -1,4 +1,4 @@
-//! What every request shares: the project, the feed, and what was read of files that did not change.
+//! Data that all requests share: the project, the feed, and contents of files that did not change.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -22,10 +22,10 @@ use crate::error::Refusal;
 use crate::feed::Feed;
 use crate::stream::{LogOwner, LogStream};
 
-/// Logs that are kept read.
+/// Number of logs that are kept in memory, read and parsed.
 const LOGS: usize = 4;
 
-/// Everything that requests share.
+/// Project, feed and caches that all requests share.
 pub(crate) struct Site {
     pub(crate) project: Project,
     pub(crate) store: Store,
@@ -119,7 +119,8 @@ impl Site {
         self.reader.running()
     }
 
-    /// What else a page shows changes when one of these does.
+    /// Return the stamps of the other files that a page shows, and whether a loop runs. A change of one of
+    /// them changes the page.
     pub(crate) fn around(&self) -> (Vec<FileStamp>, Running) {
         let plan = self.reader.plan_path(self.plan_flag.as_deref());
         let files = [
@@ -164,7 +165,7 @@ impl Site {
         of.and_then(|of| self.with_log(of, |log| log.meter)).unwrap_or_default()
     }
 
-    /// How many items a log has.
+    /// Return the number of items in a log; 0 when there is no log.
     pub(crate) fn log_length(&self, of: &LogOwner) -> usize {
         self.with_log(of, |log| log.items.len() + log.left_out).unwrap_or(0)
     }

@@ -64,7 +64,7 @@ pub(crate) fn tell(stream: &mut TcpStream, site: &Site, request: &Request, stop:
     }
 }
 
-/// What was not told yet, as text.
+/// Append the events that the stream has not sent yet to `out`, and return its new position.
 fn next(site: &Site, mut seen: Seen, out: &mut String) -> Seen {
     let mut inner = site.feed.known();
     let last = inner.last();

@@ -1,4 +1,4 @@
-//! What a backend said and did, from its log: items that a page can show, read as the log grows.
+//! Log of a backend as items that a page can show, read while the log grows.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

@@ -1,4 +1,4 @@
-//! What was typed.
+//! Command line of ralph, as clap parses it.
 
 use std::path::PathBuf;
 
@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Man(commands::completions::ManArgs),
 }
 
-/// Which plan file.
+/// Option that selects the plan file.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PlanArgs {
     /// The plan file; its format is detected [default: ralph/plan.jsonl, else the one found]
@@ -98,7 +98,7 @@ pub(crate) struct PlanArgs {
     pub(crate) plan: Option<PathBuf>,
 }
 
-/// What commands on a plan have in common.
+/// Options that all commands on a plan share.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Common {
     #[command(flatten)]
@@ -122,7 +122,7 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Who reads the output.
+    /// Return the kind of output that `--json` selects.
     pub(crate) fn render(&self) -> Render {
         Render::from_flag(self.json)
     }

@@ -1,4 +1,4 @@
-//! Where a command works: the project, the clock, and one way to read and one to change a plan.
+//! Context of a command: the project, the clock, and access to the plan.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -29,7 +29,7 @@ use crate::commands::permit::Behalf;
 use crate::error::CommandError;
 use crate::out;
 
-/// What every command needs.
+/// Project, clock and other values that every command needs.
 pub(crate) struct Context {
     /// The project around the current directory.
     pub(crate) project: Project,
@@ -80,7 +80,7 @@ impl Context {
         self.clock
     }
 
-    /// The time now, RFC 3339.
+    /// Return the current time in RFC 3339.
     pub(crate) fn now(&self) -> String {
         self.clock.stamp()
     }
@@ -102,7 +102,7 @@ impl Context {
         &self.reader
     }
 
-    /// Where backends are looked for and work.
+    /// Return the paths that are needed to find backends.
     pub(crate) fn place(&self) -> Place<'_> {
         let (root, path) = (self.project.root(), self.search_path.as_deref());
         Place { root, cwd: &self.directory, path }
@@ -113,7 +113,7 @@ impl Context {
         self.reader.show(path)
     }
 
-    /// Which plan file the command is about.
+    /// Return the path of the plan file that the command works on.
     pub(crate) fn plan_path(&self, args: &PlanArgs) -> Result<PathBuf, CommandError> {
         Ok(self.reader.plan_path(self.chosen_plan(args)?.as_deref())?)
     }
@@ -141,7 +141,7 @@ impl Context {
         Ok(self.reader.sources(project)?)
     }
 
-    /// The configuration without any plan.
+    /// Return the configuration without the settings of a plan.
     pub(crate) fn config(&self) -> Result<config::Config, CommandError> {
         Ok(self.config_sources(ProjectText::OnDisk)?.without_plan()?.config)
     }
@@ -204,7 +204,7 @@ impl Context {
         Ok(updated.value)
     }
 
-    /// What the loops of this worktree have done.
+    /// Read the history of the loops of this worktree.
     pub(crate) fn history(&self) -> Result<History, CommandError> {
         Ok(self.reader.history()?)
     }

@@ -21,10 +21,10 @@ use ralph_web::ServeError;
 
 use crate::out;
 
-/// What kind of end it is; decides the exit code.
+/// Kind of a failure, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Something is wrong: 1.
+    /// Failure of the command itself: exit code 1.
     Failure,
     /// The command line is wrong: 2.
     Usage,
@@ -61,13 +61,13 @@ impl CommandError {
         }
     }
 
-    /// What is wrong and what to do about it, for somebody who reads no standard error.
+    /// Return the message and all hints as one text, for readers who do not see standard error.
     pub(crate) fn told(&self) -> String {
         let hints = self.hints.iter().map(|hint| format!("\nhint: {hint}"));
         std::iter::once(self.message.clone()).chain(hints).collect()
     }
 
-    /// What is wrong, and the first thing to do about it.
+    /// Return the message and the first hint.
     pub(crate) fn into_parts(self) -> (String, Option<String>) {
         (self.message, self.hints.into_iter().next())
     }

@@ -15,7 +15,7 @@ pub(crate) fn line(text: impl AsRef<str>) -> Result<(), CommandError> {
     bytes(format!("{}\n", text.as_ref()).as_bytes())
 }
 
-/// What a command printed while it was captured.
+/// Output of a command that was captured.
 #[derive(Debug, Default)]
 pub(crate) struct Captured {
     pub(crate) stdout: Vec<u8>,
@@ -23,7 +23,7 @@ pub(crate) struct Captured {
 }
 
 thread_local! {
-    /// Where this thread prints to while a command of a backend runs in the loop.
+    /// Buffer for the output of this thread. It is set while the loop runs a command of a backend.
     static CAPTURED: RefCell<Option<Captured>> = const { RefCell::new(None) };
 }
 
@@ -119,7 +119,7 @@ impl LabelledRows {
     }
 }
 
-/// Who reads the output.
+/// Readers of the output: people, or programs that read JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Render {
     People,
@@ -127,7 +127,7 @@ pub(crate) enum Render {
 }
 
 impl Render {
-    /// What `--json` asks for.
+    /// Return the kind of output that `--json` selects.
     pub(crate) fn from_flag(json: bool) -> Self {
         if json { Self::Json } else { Self::People }
     }

@@ -20,7 +20,7 @@ use super::{
 /// Tools at work that are remembered; beyond that a start is not paired with its end.
 const OPEN_TOOLS: usize = 4096;
 
-/// The driver of `codex`.
+/// Driver of OpenAI Codex (`codex exec --json`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Codex;
 
@@ -193,7 +193,7 @@ fn tool(item: &Map<String, Value>) -> Option<(&str, String, Value)> {
     Some((text(item, "id")?, name, input))
 }
 
-/// How a completed item ended, and what it said.
+/// Return the status and the output of a completed item.
 fn result(item: &Map<String, Value>) -> (ToolStatus, String) {
     let error = object(item, "error").and_then(|error| text(error, "message"));
     let exit = item.get("exit_code").and_then(Value::as_i64).unwrap_or(0);

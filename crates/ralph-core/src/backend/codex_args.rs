@@ -17,7 +17,8 @@ pub(super) fn instructions(system: &str) -> Option<String> {
     (setting.len() <= LONGEST).then_some(setting)
 }
 
-/// What it may do. `exec resume` has no `--sandbox`, so the setting behind it is used.
+/// Return the arguments that set the permissions.
+/// `exec resume` has no `--sandbox`, so the setting `sandbox_mode` takes its place.
 pub(super) fn permissions(permissions: Permissions) -> Vec<String> {
     let sandbox = match permissions {
         Permissions::Bypass => {

@@ -47,7 +47,7 @@ const PLACEHOLDERS: [(&str, Hole); 5] = [
     ("scratch", Hole::Scratch),
 ];
 
-/// How the line begins that says how it went.
+/// Beginning of the JSON line with the result of the run.
 const RESULT: &[u8] = br#"{"type":"result""#;
 
 /// The driver of a program that only a template describes.
@@ -59,7 +59,7 @@ pub struct CommandDriver {
     claim: Claim,
 }
 
-/// One argument: texts and placeholders.
+/// One argument of the template, split into texts and placeholders.
 type Argument = Vec<Piece>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl CommandDriver {
         })
     }
 
-    /// What the program does to say that a task is done.
+    /// Return the way in which the program claims that a task is done.
     pub fn claim(&self) -> Claim {
         self.claim
     }

@@ -1,4 +1,4 @@
-//! What a backend says while it runs.
+//! Events that a backend reports while it runs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct Usage {
     pub input: u64,
     /// Of these, tokens from a cache.
     pub cached: u64,
-    /// Tokens written.
+    /// Tokens written by the model.
     pub output: u64,
 }
 
@@ -21,29 +21,29 @@ pub struct Usage {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Money(pub f64);
 
-/// How full the context is.
+/// Fill level of the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Context {
-    /// Tokens in it.
+    /// Tokens in the context now.
     pub used: u64,
     /// Tokens it can hold, once that is known.
     pub window: Option<u64>,
 }
 
-/// How a tool call ended.
+/// Result of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
-    /// As asked.
+    /// The call succeeded.
     Ok,
-    /// With an error.
+    /// The call returned an error.
     Failed,
 }
 
 word_enum! {
-    /// How near the limit is.
+    /// State of a usage limit.
     LimitStatus {
-        /// Nearly used up.
+        /// The limit is nearly used up.
         Warning = "warning",
         /// Used up: nothing more until the reset.
         Rejected = "rejected",
@@ -53,92 +53,92 @@ word_enum! {
 /// A usage limit of the account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RateLimit {
-    /// How near.
+    /// State of the limit.
     pub status: LimitStatus,
     /// When it is lifted, in seconds since 1970.
     pub resets_at: Option<i64>,
-    /// Which limit, in the program's word (`five_hour`).
+    /// Name of the limit in the program's own words, such as `five_hour`.
     pub kind: Option<String>,
 }
 
-/// Who started a compaction.
+/// Initiator of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionTrigger {
-    /// The program itself.
+    /// The program started the compaction by itself.
     Auto,
-    /// Somebody asked for it.
+    /// The compaction was requested.
     Manual,
 }
 
-/// One thing a backend said.
+/// One event of a backend run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum Event {
     /// The session began.
     Started {
-        /// Its id.
+        /// Id of the session, if the program reports one.
         session: Option<String>,
-        /// The model in use.
+        /// Model in use, if the program reports it.
         model: Option<String>,
     },
     /// Words of the answer. Pieces of one message come one after the other.
     Text(String),
-    /// Words of its reasoning.
+    /// Piece of the model's reasoning.
     Thinking(String),
-    /// It began to use a tool.
+    /// A tool call began.
     ToolCall {
         /// Pairs the call with its result.
         id: String,
-        /// The tool's name.
+        /// Name of the tool.
         name: String,
-        /// What it was given.
+        /// Arguments of the call.
         input: Value,
     },
-    /// A tool came back.
+    /// A tool call ended.
     ToolResult {
-        /// Of which call.
+        /// Id of the tool call.
         id: String,
-        /// How it ended.
+        /// Result of the tool call.
         status: ToolStatus,
-        /// What it said.
+        /// Output of the tool.
         text: String,
     },
     /// Tokens of this run so far, as far as they are final.
     Usage(Usage),
     /// Dollars so far in this run.
     Cost(Money),
-    /// How full the context is.
+    /// The fill level of the context is known or has changed.
     Context(Context),
-    /// A limit of the account.
+    /// The program reported the state of a usage limit of the account.
     RateLimit(RateLimit),
     /// The program tries a call to its model again by itself.
     Retry {
-        /// Which try.
+        /// Number of this retry.
         attempt: u64,
         /// Of how many, where that is known.
         of: Option<u64>,
-        /// How long it waits first.
+        /// Delay before the retry, in milliseconds.
         delay_ms: Option<u64>,
-        /// Why.
+        /// Reason for the retry.
         reason: String,
     },
     /// The context was compacted.
     Compacted {
-        /// Who asked.
+        /// Initiator of the compaction.
         trigger: CompactionTrigger,
-        /// Tokens before.
+        /// Tokens in the context before the compaction.
         before: Option<u64>,
-        /// Tokens after.
+        /// Tokens in the context after the compaction.
         after: Option<u64>,
     },
-    /// A compaction did not work.
+    /// A compaction failed for this reason.
     CompactionFailed(String),
-    /// It was not allowed to use a tool.
+    /// The program was not allowed to use a tool.
     Denied {
-        /// Which tool.
+        /// Name of the tool.
         tool: String,
-        /// What it wanted, where the program says so.
+        /// Message about the denial, if the program gives one.
         reason: Option<String>,
     },
     /// The program says that it is finished.

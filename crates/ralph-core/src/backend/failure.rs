@@ -1,15 +1,15 @@
-//! What went wrong, read from an error text and an HTTP status.
+//! Classification of failures by error text and HTTP status.
 //!
-//! The programs wrap the same few providers, so the same words come back through all of them. Only
-//! *error* texts belong here: an answer that talks about rate limits is not one. What is recognised
-//! decides whether ralph waits, stops, or makes the task smaller, so each phrase is one that a real
-//! program or provider says, and a time is taken only where it can mean nothing else.
+//! The programs use the same few providers, so all of them print the same phrases. Only *error*
+//! texts belong here: an answer about rate limits is not an error. The result decides whether
+//! ralph waits, stops or makes the task smaller. Therefore each phrase is one that a real program
+//! or provider prints, and a time counts only if its meaning is certain.
 
 use jiff::Timestamp;
 
 use super::Outcome;
 
-/// The request did not fit.
+/// Phrases for a request that does not fit into the context.
 const TOO_LONG: &[&str] = &[
     "prompt is too long",
     "prompt too long",
@@ -53,7 +53,7 @@ const LIMITED: &[&str] = &[
     "out of credits",
 ];
 
-/// No credentials, or refused ones.
+/// Phrases for credentials that are missing or were refused.
 const NO_LOGIN: &[&str] = &[
     "authentication",
     "failed to authenticate",
@@ -102,7 +102,7 @@ const BEFORE_STATUS: &[&str] = &["status", "statuscode", "http", "error", "code"
 /// Words shortly before a time that make it the time of a reset.
 const BEFORE_RESET: &[&str] = &["reset", "again", "until", "limit reached|"];
 
-/// How far before a time its word may stand.
+/// Maximum distance between a time and its word from `BEFORE_RESET`, in characters.
 const NEAR: usize = 32;
 
 /// Judges an error text, with the HTTP status where the program gave one beside it. `None` is

@@ -20,7 +20,7 @@ use super::{
 /// Statuses that a provider answers with and that an exit code can stand for.
 const STATUSES: [u16; 14] = [400, 401, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504, 522, 529];
 
-/// The tools that change something.
+/// Tools that change files or run commands.
 const CHANGING: [&str; 3] = ["write_file", "replace", "run_shell_command"];
 
 /// Exit codes with a meaning of their own.
@@ -28,7 +28,7 @@ const NO_CREDENTIALS: i32 = 41;
 const TURN_LIMIT: i32 = 53;
 const NOT_TRUSTED: i32 = 55;
 
-/// The driver of `gemini`.
+/// Driver of Gemini CLI (`gemini -o stream-json`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gemini;
 
@@ -203,7 +203,8 @@ impl GeminiReader {
     }
 }
 
-/// What a failed call said: `[API Error: …]`, with the provider's JSON or a sentence inside.
+/// Read the failure from the message of a failed call.
+/// The message is `[API Error: …]` with the provider's JSON or a sentence inside.
 fn api_error(message: &str) -> Failure {
     let inner = message.trim().strip_prefix("[API Error: ").unwrap_or(message);
     let json = inner.strip_suffix(']').unwrap_or(inner);

@@ -1,10 +1,11 @@
-//! What the readers of line-by-line JSON have in common: parsing, remembering, and the judgement.
+//! Common parts of the readers of line-by-line JSON: parsing, state and judgement.
 //!
-//! A reader notes in [`Heard`] what the program said about its own end. When the process is gone,
-//! [`Heard::judge`] puts that together with how it ended. What ralph did to the process comes
-//! first, then what the program said went wrong, then denials, then its word that all is well. After
-//! that word an exit code is no more than worth a note ([`Outcome::note`]): programs stumble while
-//! they clean up. An end without a word about it is never a success.
+//! A reader records in [`Heard`] what the program reports about its own end. After the process has
+//! ended, [`Heard::judge`] combines that with the end of the process. The order of precedence is:
+//! an action of ralph, a failure that the program reports, denied tools, a success that the
+//! program reports. After a reported success, an exit code is only worth a note
+//! ([`Outcome::note`]), because programs fail while they clean up. Without a report about the end,
+//! a run is never a success.
 
 use serde_json::{Map, Value};
 
@@ -77,17 +78,17 @@ const DENIED: usize = 32;
 /// Last lines of standard error that may say why a program gave up.
 const LAST_LINES: usize = 2;
 
-/// What a program said about its own end.
+/// End of the work, as reported by the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Open,
     Done,
-    /// It has stopped, and may go on: a program without a last word says so by its exit code.
+    /// The program has stopped and may continue. If it reports nothing more, its exit code decides.
     Stopped,
     Failed,
 }
 
-/// What went wrong, in the program's own words.
+/// Failure in the words of the program.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Failure {
     /// The program used a word of its own that leaves no doubt.
@@ -126,13 +127,11 @@ pub(super) fn of_model(message: &str, status: Option<u16>) -> Outcome {
     })
 }
 
-/// What has been heard of a run.
+/// State collected from the output of a run.
 #[derive(Debug)]
 pub(super) struct Heard {
     permissions: Permissions,
-    /// What the program said about its end.
     pub(super) end: End,
-    /// What it said went wrong.
     pub(super) failure: Option<Failure>,
     pub(super) answer: Tail,
     pub(super) structured: Option<Value>,
@@ -240,7 +239,8 @@ impl Heard {
     }
 }
 
-/// What needs no look at the output: the program is not there, or ralph ended it.
+/// Return the outcome when the output does not matter.
+/// This is so when the program is not installed or when ralph ended the run.
 pub(super) fn of_our_doing(exit: &Exit) -> Option<Outcome> {
     if exit.ending == Ending::NotFound {
         return Some(Outcome::NotInstalled);

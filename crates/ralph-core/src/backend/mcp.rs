@@ -12,7 +12,7 @@ pub const OWN_SERVER: &str = "ralph";
 pub struct McpServers(Value);
 
 impl McpServers {
-    /// The configuration, for a request.
+    /// Return the configuration as JSON, in the form that a request takes.
     pub fn as_value(&self) -> &Value {
         &self.0
     }
@@ -40,17 +40,17 @@ impl McpServers {
     }
 }
 
-/// One server of `{"mcpServers": {…}}`.
+/// One server from the `mcpServers` object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Server<'a> {
     pub(super) name: &'a str,
     pub(super) at: At<'a>,
 }
 
-/// How a server is reached. Values of `env` and `headers` may be secrets.
+/// Way to reach a server. Values of `env` and `headers` may be secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum At<'a> {
-    /// A program that is started.
+    /// A program for the backend to start.
     Program {
         command: &'a str,
         args: Vec<&'a str>,

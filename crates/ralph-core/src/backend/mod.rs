@@ -58,12 +58,12 @@ pub use price::{Reports, cost, may_start};
 pub use request::{Invocation, Permissions, Request, ScratchFile, Session, Spent};
 pub use reset::reset_on_the_clock;
 
-/// What a backend can do by itself; the rest ralph does around it.
+/// Features that a backend program has by itself. ralph provides the rest around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Supports {
     /// Takes a JSON Schema for its answer.
     pub schema: bool,
-    /// Continues an earlier session.
+    /// Can continue an earlier session.
     pub resume: bool,
     /// Reports what it cost, in dollars.
     pub cost: bool,
@@ -91,10 +91,10 @@ pub trait Driver: Send + Sync {
         self.name()
     }
 
-    /// What it can do.
+    /// Return the features of the program.
     fn supports(&self) -> Supports;
 
-    /// How to start it for this request.
+    /// Build the command line, environment and input for this request.
     fn invocation(&self, request: &Request<'_>) -> Invocation;
 
     /// A reader for one run of this request.
@@ -160,11 +160,12 @@ pub trait Reader: Send {
     /// The session's id, once it is known.
     fn session(&self) -> Option<&str>;
 
-    /// What the run has used so far.
+    /// Return the tokens, turns and dollars used so far.
     fn spent(&self) -> Spent;
 
-    /// What to write to standard input now: at the start after the invocation's own text, and then
-    /// after each line. Only a program that is talked with has something here.
+    /// Return the bytes to write to standard input now.
+    /// The host asks at the start, after the text of the invocation, and then after each line of
+    /// output. Only a program with a dialogue needs such bytes.
     fn outgoing(&mut self) -> Vec<u8> {
         Vec::new()
     }

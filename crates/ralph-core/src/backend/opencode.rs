@@ -17,7 +17,7 @@ use super::{
     ScratchFile, Supports, ToolStatus, Usage, as_words,
 };
 
-/// The driver of `opencode`.
+/// Driver of opencode (`opencode run --format json`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenCode;
 
@@ -225,7 +225,7 @@ fn is_denial(error: &str) -> bool {
     error.contains("rejected permission") || error.contains("rule which prevents")
 }
 
-/// What an `error` event says went wrong.
+/// Convert the error of an `error` event into a failure.
 fn failure(error: &Map<String, Value>) -> Failure {
     let data = object(error, "data");
     let name = text(error, "name").unwrap_or("error");

@@ -1,4 +1,4 @@
-//! How a run ended, in one word and with what to do about it.
+//! Outcome of a run: one word for machines, a sentence and advice for people.
 
 use std::fmt;
 
@@ -8,42 +8,42 @@ use serde::{Deserialize, Serialize};
 /// Why ralph itself ended a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It ran longer than it may.
+    /// The run exceeded its time limit.
     Timeout,
-    /// It said nothing for too long, with no tool at work.
+    /// The program was silent for too long while no tool call was open.
     Idle,
-    /// Somebody asked for it.
+    /// The end of the run was requested.
     Cancelled,
-    /// Its context is full and could not be compacted.
+    /// The context is full and could not be compacted.
     ContextFull,
-    /// The money is used up.
+    /// The budget is used up.
     Budget,
-    /// It had finished and did not exit.
+    /// The program had finished but did not exit.
     Lingered,
 }
 
-/// How the process ended.
+/// End of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Ending {
-    /// By itself, with this code.
+    /// The process exited with this code.
     Code(i32),
-    /// By a signal.
+    /// This signal ended the process.
     Signal(i32),
-    /// It never started: there is no such program.
+    /// The process never started because the program does not exist.
     NotFound,
 }
 
-/// How the process ended, and whether that was our doing.
+/// End of a process, with the reason if ralph ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// What the operating system said.
+    /// End as reported by the operating system.
     pub ending: Ending,
-    /// What ralph did to it first.
+    /// Reason why ralph ended the process. `None` if it ended by itself.
     pub stopped: Option<Stop>,
 }
 
 impl Exit {
-    /// It ended by itself with this code.
+    /// Create the exit of a process that ended by itself with this code.
     pub fn code(code: i32) -> Self {
         Self { ending: Ending::Code(code), stopped: None }
     }
@@ -53,60 +53,60 @@ impl Exit {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// It finished and says that all is well. Whether the work is good is the gates' question.
+    /// The program finished and reported success. The gates decide whether the work is good.
     #[default]
     Success,
-    /// It took all the turns it had.
+    /// The program used all its turns.
     MaxTurns,
-    /// Its context was full.
+    /// The context was full.
     ContextLimit,
     /// The money for this run was used up.
     Budget,
-    /// The account's limit is reached.
+    /// The account reached a usage limit.
     RateLimit {
         /// When it is lifted, in seconds since 1970, where the program said so.
         resets_at: Option<i64>,
-        /// What the program said.
+        /// Message of the program.
         message: String,
     },
-    /// It has no credentials, or they were refused.
+    /// Credentials are missing or were refused.
     NotLoggedIn {
-        /// What the program said.
+        /// Message of the program.
         message: String,
     },
-    /// The program is not there.
+    /// The program is not installed.
     NotInstalled,
-    /// It was not allowed to do what it had to.
+    /// The program was not allowed to use a tool that it needed.
     PermissionDenied {
-        /// The tools it was denied.
+        /// Names of the denied tools. Empty if they are not known.
         tools: Vec<String>,
     },
-    /// Its model could not be reached or refused, after the program's own retries.
+    /// The model refused or could not be reached, after the program's own retries.
     ApiError {
-        /// The HTTP status, where known.
+        /// HTTP status, if known.
         status: Option<u16>,
-        /// What the program said.
+        /// Message of the program.
         message: String,
     },
-    /// It crashed or gave up.
+    /// The program crashed or gave up.
     Crash {
-        /// How the process ended.
+        /// End of the process.
         ending: Ending,
-        /// The last it said.
+        /// Last message of the program, or a sentence that says that there is none.
         message: String,
     },
-    /// It ended without a word.
+    /// The program ended without any output.
     NoOutput,
-    /// What it said could not be understood.
+    /// The output could not be understood.
     Malformed {
-        /// Where that began.
+        /// First output that was not understood, or the problem in words.
         message: String,
     },
-    /// It ran longer than it may and was ended.
+    /// ralph ended the run because it exceeded its time limit.
     Timeout,
-    /// It fell silent and was ended.
+    /// ralph ended the run because it was silent for too long.
     Idle,
-    /// Somebody asked for its end.
+    /// ralph ended the run on request.
     Cancelled,
 }
 
@@ -137,8 +137,8 @@ impl Outcome {
         }
     }
 
-    /// What is worth telling although it does not change the judgement: a program that said that
-    /// it had succeeded, and then ended badly.
+    /// Return a remark about a program that reported success and then ended badly.
+    /// The remark does not change the outcome.
     pub fn note(&self, exit: &Exit) -> Option<String> {
         match (self, exit.stopped, exit.ending) {
             (Self::Success, None, Ending::Code(code)) if code != 0 => {
@@ -151,7 +151,8 @@ impl Outcome {
         }
     }
 
-    /// What was our own doing is told before what the process did because of it.
+    /// Return the outcome of a run that ralph ended.
+    /// For a program that had finished and only lingered, return `None`, because its output decides.
     pub fn of_stop(stop: Stop) -> Option<Self> {
         match stop {
             Stop::Timeout => Some(Self::Timeout),
@@ -163,7 +164,7 @@ impl Outcome {
         }
     }
 
-    /// What a person can do about it. `backend` is the program's name.
+    /// Return advice for the user. `backend` is the name of the program.
     pub fn advice(&self, backend: &str) -> Option<String> {
         Some(match self {
             Self::Success => return None,

@@ -1,4 +1,4 @@
-//! What a run cost: the program's own figure, else tokens times prices, else nobody knows.
+//! Cost of a run: the amount that the program reports, else tokens times prices, else unknown.
 
 use super::request::Spent;
 use crate::config::Prices;
@@ -44,9 +44,8 @@ pub fn may_start(
 /// Whether a program says what it cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reports {
-    /// It does.
     Yes,
-    /// It does not, at most tokens.
+    /// The program reports tokens at most.
     No,
 }
 

@@ -1,10 +1,10 @@
-//! What is asked of a backend, and how it is started.
+//! Requests to a backend, and the invocations that start it.
 
 use serde_json::Value;
 
 use super::Usage;
 
-/// How much a backend may do without asking.
+/// Actions that a backend may take without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permissions {
     /// Everything: the attempt is a transaction, and gates decide.
@@ -18,21 +18,17 @@ pub enum Permissions {
 /// Whether a run begins a session or continues one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Session<'a> {
-    /// A new one.
     New,
     /// Continue the session with this id.
     Resume {
-        /// The id.
         id: &'a str,
-        /// What the session had used before: several programs report totals of the whole session.
+        /// Usage of the session before this run. Several programs report totals of the whole session.
         before: Spent,
     },
     /// Continue the session with this id only to compact its context. The prompt says what to keep.
     /// For backends that support it; others would take the prompt as work.
     Compact {
-        /// The id.
         id: &'a str,
-        /// What the session had used before.
         before: Spent,
     },
 }
@@ -46,7 +42,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What the session had used before this run.
+    /// Return the usage of the session before this run. It is empty for a new session.
     pub fn before(&self) -> Spent {
         match self {
             Self::New => Spent::default(),
@@ -55,18 +51,17 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What a run has used. `None` is "nobody said", which is not 0.
+/// Usage of a run. `None` means that nobody reported the number. It does not mean 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
-    /// Dollars.
+    /// Cost in dollars.
     pub cost: Option<f64>,
     /// Tokens read, those from a cache included.
     pub input: Option<u64>,
     /// Of these, tokens from a cache.
     pub cached: Option<u64>,
-    /// Tokens written.
+    /// Tokens written by the model.
     pub output: Option<u64>,
-    /// Turns taken.
     pub turns: Option<u64>,
 }
 
@@ -89,7 +84,7 @@ impl Spent {
         Some(Usage { input: self.input?, cached, output: self.output? })
     }
 
-    /// What both have used, as far as somebody said so.
+    /// Add two usages field by field. A sum is `None` only when both fields are `None`.
     #[must_use]
     pub fn plus(self, more: Self) -> Self {
         let whole = |a: Option<u64>, b: Option<u64>| {
@@ -104,7 +99,7 @@ impl Spent {
         }
     }
 
-    /// What was used since `before`, field by field; never below zero.
+    /// Return the usage since `before`, field by field. No field falls below zero.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         let whole = |now: Option<u64>, then: Option<u64>| {
@@ -120,26 +115,25 @@ impl Spent {
     }
 }
 
-/// One run of a backend.
+/// Request for one run of a backend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request<'a> {
-    /// What to do. Always goes to standard input: arguments have a size limit and show in `ps`.
+    /// Task for the agent. It is never passed as an argument, because arguments
+    /// have a size limit and are visible in `ps`.
     pub prompt: &'a str,
     /// Added to the program's own system prompt.
     pub system: Option<&'a str>,
-    /// Which model.
+    /// Model to use. `None` leaves the choice to the program.
     pub model: Option<&'a str>,
-    /// Most turns.
+    /// Maximum number of turns. `None` means no limit.
     pub max_turns: Option<u32>,
-    /// What it may do without asking.
     pub permissions: Permissions,
     /// MCP servers, as `{"mcpServers": {…}}`. `None` gives none.
     pub mcp: Option<&'a Value>,
     /// A JSON Schema for the answer.
     pub schema: Option<&'a Value>,
-    /// New or continued.
     pub session: Session<'a>,
-    /// Most dollars for this run.
+    /// Maximum cost of this run in dollars. `None` means no limit.
     pub budget: Option<f64>,
     /// A directory for the files of this run, as an absolute path without a final slash.
     pub scratch: &'a str,
@@ -171,19 +165,18 @@ impl<'a> Request<'a> {
 pub struct ScratchFile {
     /// Absolute path, below the request's `scratch`.
     pub path: String,
-    /// What is in it.
     pub text: String,
 }
 
-/// How to start a program.
+/// Arguments, environment, input and files to start a program with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Invocation {
-    /// Arguments after the program's name.
+    /// Arguments without the program's name.
     pub args: Vec<String>,
-    /// Variables to set.
+    /// Environment variables to set.
     pub env: Vec<(String, String)>,
     /// Written to standard input, which is then closed.
     pub stdin: String,
-    /// Files to write first.
+    /// Files to write before the program starts.
     pub files: Vec<ScratchFile>,
 }

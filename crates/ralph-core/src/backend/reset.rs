@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// 2026-03-01 12:00 UTC.
+    /// 2026-03-01 12:00 UTC, in seconds since 1970.
     const NOON: i64 = 1_772_366_400;
     const HOUR: i64 = 3600;
 

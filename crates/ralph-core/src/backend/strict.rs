@@ -136,7 +136,7 @@ fn within(answer: &mut Value, schema: &Value, root: &Value) {
     }
 }
 
-/// What a schema refers to. A reference to a reference is followed a few times.
+/// Follow the `$ref` of a schema. A chain of references may have at most eight steps.
 fn resolved<'s>(schema: &'s Value, root: &'s Value) -> Option<&'s Value> {
     let mut schema = schema;
     for _ in 0..8 {

@@ -9,17 +9,17 @@ const RALPH_DONE: &str = "RALPH_DONE";
 /// Longest story that is taken from an answer, in characters.
 const LONGEST_PROSE: usize = 8_000;
 
-/// Most lines of a reason.
+/// Maximum number of lines in a reason.
 const REASON_LINES: usize = 20;
 
 /// A marker in an agent's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Marker {
-    /// `<TASK_DONE>`
+    /// Marker `<TASK_DONE>`: the task is complete.
     Done,
-    /// `<TASK_BLOCKED reason="…">`, with the reason.
+    /// Marker `<TASK_BLOCKED reason="…">`, with its reason.
     Blocked(String),
-    /// `RALPH_DONE`
+    /// Marker `RALPH_DONE`: everything is done.
     RalphDone,
 }
 
@@ -81,7 +81,7 @@ fn closes(line: &str) -> bool {
     inside.is_some_and(|l| l.ends_with(['"', '\'']))
 }
 
-/// `<TASK_BLOCKED …>` as a whole.
+/// Parse a complete `<TASK_BLOCKED …>` tag.
 fn tag(text: &str) -> Option<Marker> {
     let inside = text.strip_prefix(BLOCKED)?.strip_suffix('>')?;
     let inside = inside.strip_suffix('/').unwrap_or(inside);

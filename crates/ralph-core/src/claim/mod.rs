@@ -1,18 +1,18 @@
-//! What an agent claims at the end of an attempt.
+//! Claims of an agent at the end of an attempt.
 //!
 //! # Theory of operation
 //!
-//! A claim is the agent's word, never a proof: gates decide. It comes, in this order, from the
+//! A claim is the agent's word, never a proof: the gates decide. It comes, in this order, from the
 //! structured answer, from a handoff in the decoded text, or from a marker that stands alone on a
-//! line of that text outside of code ([`Marker`]). Where two of them differ, the more careful one
-//! counts: "blocked" before "not complete" before "done". What reads like a claim and is none ("Not
-//! RALPH_DONE yet", a marker in a quotation or a code block) is none.
+//! line of that text outside of code ([`Marker`]). If two of them differ, the more careful one
+//! counts: "blocked" before "not complete" before "done". A text that only looks like a claim does
+//! not count: "Not RALPH_DONE yet", or a marker in a quotation or a code block.
 //!
-//! An agent may also claim with `ralph task done|block`; the same order decides then
-//! ([`Claim::or_more_careful`]). A handoff that it wrote with the tool `handoff_write` takes the place of
+//! An agent may also claim with `ralph task done|block`. Then the same order decides
+//! ([`Claim::or_more_careful`]). A handoff written with the tool `handoff_write` takes the place of
 //! the structured answer.
 //!
-//! A handoff in the text must be about the task at hand: agents quote older ones.
+//! A handoff in the text must be about the current task, because agents quote older ones.
 
 mod marker;
 mod progress;
@@ -35,11 +35,11 @@ use crate::plan::{Id, Task};
 /// The words of an agent at the end of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
-    /// Its answer.
+    /// Answer of the backend.
     pub answer: &'a BackendAnswer,
     /// The handoff that it wrote with a tool.
     pub written: Option<&'a Handoff>,
-    /// The task it worked on.
+    /// Task of the attempt.
     pub task: &'a Task,
     /// The format of the plan: a reply may contain a progress file.
     pub format: Format,
@@ -60,14 +60,14 @@ pub enum Claim {
     },
     /// A part of the task is complete; the handoff says which.
     Partial,
-    /// The agent cannot go on.
+    /// The agent cannot continue.
     Blocked {
-        /// What is missing.
+        /// Reason why the agent cannot continue.
         reason: String,
     },
     /// A person has to decide before the agent can go on.
     NeedsHuman {
-        /// The question.
+        /// Question for the person.
         reason: String,
     },
     /// Nothing about the task that can be read.
@@ -114,7 +114,7 @@ impl fmt::Display for Claim {
 /// A claim and what came with it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// What is claimed.
+    /// Claim about the task.
     pub claim: Claim,
     /// The handoff, where there is one.
     pub handoff: Option<Handoff>,
@@ -122,10 +122,10 @@ pub struct Reply {
     pub says_ralph_done: bool,
     /// The note on this attempt in a progress file that was returned.
     pub attempt: Option<Attempt>,
-    /// What it wrote before and after its marker; a story where there is no handoff.
+    /// Text before and after the marker. It is the story of the attempt when there is no handoff.
     pub prose: String,
-    /// What is wrong with the answer: the words for one repair question. With a claim, the handoff
-    /// is poor; without one, it is the reason why there is none.
+    /// Problem of the answer, in the words of one repair question.
+    /// With a claim, the handoff is poor. Without a claim, this is the reason why there is no handoff.
     pub problem: Option<AnswerError>,
 }
 
@@ -135,14 +135,14 @@ impl Reply {
         self.claim == Claim::None && !self.says_ralph_done
     }
 
-    /// What a person has to decide, when the agent says so.
+    /// Return the question that the agent asks a person, if there is one.
     pub fn review(&self) -> Option<String> {
         let review = self.handoff.as_ref()?.request_human_review.as_ref()?;
         review.needed.then(|| reason(&review.reason))
     }
 }
 
-/// What an agent claims with these words.
+/// Read the claim and the handoff from the words of an agent.
 pub fn hear(said: &Said<'_>) -> Reply {
     let (handoff, problem) = match handoff(said) {
         Ok(handoff) => {
@@ -224,7 +224,8 @@ fn about(handoff: &Handoff, task: &Id) -> Result<(), String> {
     Err(format!("`task_completed.task_id` is `{told}`, but the task is `{task}`"))
 }
 
-/// What is wrong with a handoff that is written about this task and not found in a text.
+/// Check a handoff that was written for this task and not found in a text.
+/// Return the problem if it is about another task or too short.
 pub fn misfit(handoff: &Handoff, task: &Id) -> Option<AnswerError> {
     about(handoff, task).err().map(AnswerError::Misfit).or_else(|| too_short(handoff))
 }

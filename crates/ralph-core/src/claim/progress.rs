@@ -8,17 +8,17 @@ use crate::format::Codec;
 use crate::format::progress::{self, Attempt, Progress};
 use crate::plan::{State, Task};
 
-/// What is taken from a returned progress file.
+/// Values taken from a progress file that an agent returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// The task is ticked in it.
     pub ticked: bool,
-    /// Its note on this attempt.
+    /// Note of the file about this attempt.
     pub attempt: Option<Attempt>,
 }
 
-/// What a reply that contains a progress file says about `task` and this iteration; `None` when it
-/// contains none. The last file in it counts.
+/// Read the tick and the note for `task` from a progress file in a reply.
+/// The last file counts. `None` means that no file in the reply has this task.
 pub fn taken_from_progress(reply: &str, task: &Task, iteration: u32) -> Option<Taken> {
     files(reply).iter().rev().find_map(|text| {
         let plan = Progress.parse(text).ok()?;

@@ -1,4 +1,4 @@
-//! What no single value can tell: rules between keys, checked when all layers are known.
+//! Rules between keys, checked when all layers are known. No single value can violate them.
 
 use super::keys::unknown;
 use super::layer::Problem;
@@ -71,7 +71,7 @@ fn backends(resolved: &Resolved) -> Vec<Problem> {
     problems
 }
 
-/// What is wrong with the template of a command.
+/// Return the problem of a command's template, if there is one.
 fn template(name: &str, kind: BackendKind, backend: &Backend) -> Option<String> {
     if kind != BackendKind::Command || backend.command.is_empty() {
         return None;

@@ -12,7 +12,7 @@ use super::layer::{Entry, Layer, Origin, Tier, mismatch};
 use super::shell::Scanner;
 use super::value::Value;
 
-/// The value of an assignment.
+/// Value of an assignment in a `ralph.conf`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfValue {
     /// `NAME=text`
@@ -21,32 +21,29 @@ pub enum ConfValue {
     List(Vec<String>),
 }
 
-/// One assignment.
+/// Assignment of a value to a shell variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// The variable.
     pub name: String,
-    /// What it is set to.
     pub value: ConfValue,
-    /// Line, from 1.
+    /// Line number, counted from 1.
     pub line: usize,
 }
 
 /// A part of the file that sets nothing, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Line, from 1.
+    /// Line number, counted from 1.
     pub line: usize,
-    /// What it is.
+    /// Description of the skipped part.
     pub what: String,
 }
 
-/// What a `ralph.conf` says, and what of it was passed over.
+/// Assignments of a `ralph.conf`, and the parts that were skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conf {
     /// In file order; a later one of the same name wins.
     pub assignments: Vec<Assignment>,
-    /// In file order.
     pub skipped: Vec<Skipped>,
 }
 
@@ -67,9 +64,8 @@ pub fn parse_conf(text: &str) -> Conf {
 /// A `ralph.toml` made from a `ralph.conf`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// The text of the file.
     pub text: String,
-    /// What was left out.
+    /// Parts of the `ralph.conf` that were not taken over.
     pub left_out: Vec<Skipped>,
 }
 

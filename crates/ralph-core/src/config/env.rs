@@ -32,11 +32,11 @@ const RESERVED: [&str; 9] = [
     "RALPH_COUNT",
 ];
 
-/// What a variable means to the configuration.
+/// Meaning of an environment variable for the configuration.
 #[derive(Clone, Debug)]
 pub(super) enum Variable {
     Key(KeyRef, Reading),
-    /// It is known and does nothing, with the reason.
+    /// The variable is known and has no effect, for this reason.
     Unused(&'static str),
 }
 
@@ -68,7 +68,7 @@ pub fn env_layer(
     finish(layer, problems)
 }
 
-/// What `name` sets, if it is a variable of the configuration.
+/// Return the meaning of `name`, if it is a variable of the configuration.
 pub(super) fn lookup(name: &str) -> Option<Variable> {
     if let Some((_, why)) = UNUSED.iter().find(|(unused, _)| *unused == name) {
         return Some(Variable::Unused(why));
@@ -102,7 +102,7 @@ fn slot_of(pattern: &str, name: &str) -> Option<String> {
     check_slot(pattern, &slot).ok().map(|()| slot)
 }
 
-/// The variable of a key.
+/// Return the name of the variable that sets a key.
 pub fn variable_name(path: &str) -> String {
     format!("RALPH_{}", path.replace('.', "_").to_ascii_uppercase())
 }

@@ -11,9 +11,8 @@ use crate::text::nearest;
 pub struct Key {
     /// The full name; `*` stands for the name of a backend or a stage.
     pub path: &'static str,
-    /// What it accepts.
     pub kind: Kind,
-    /// What it means, for people.
+    /// Description of the key, for people.
     pub doc: &'static str,
     /// The variables of Ralph Deluxe that set it under another name than its own.
     pub aliases: &'static [Alias],
@@ -33,18 +32,16 @@ impl Key {
 /// An environment variable with another name than its key.
 #[derive(Clone, Copy, Debug)]
 pub struct Alias {
-    /// The variable.
     pub name: &'static str,
-    /// How its text is read.
     pub reading: Reading,
 }
 
-/// How the text of a variable becomes a value.
+/// Way to convert the text of a variable into a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// As the key says.
+    /// Read the text as the kind of the key requires.
     Plain,
-    /// A number of seconds.
+    /// Read the text as a number of seconds.
     Seconds,
     /// Gate commands, as a JSON array or one per line.
     Commands,
@@ -152,7 +149,7 @@ pub fn keys() -> impl Iterator<Item = &'static Key> {
 /// A key, and what its `*` stands for.
 #[derive(Clone, Debug)]
 pub struct KeyRef {
-    /// The row of the table.
+    /// Row of the key table.
     pub key: &'static Key,
     /// The name of the backend or stage; empty for a key without `*`.
     pub slot: String,

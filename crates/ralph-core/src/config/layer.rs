@@ -16,11 +16,10 @@ use crate::plan::PlanConfig;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
-    /// Built in.
     Default,
-    /// The user's own file.
+    /// The user's own configuration file.
     User,
-    /// The project's `ralph.toml`.
+    /// The project's `ralph.toml`, or its `ralph.conf` if there is none.
     Project,
     /// The config record of plan.jsonl.
     Plan,
@@ -30,12 +29,11 @@ pub enum Tier {
     Flag,
 }
 
-/// Where a value comes from.
+/// Source of a value: its layer, its name and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// The layer.
     pub tier: Tier,
-    /// The file, variable or option.
+    /// Name of the file, variable or option.
     pub name: Arc<str>,
     /// Line in the file, from 1.
     pub line: Option<usize>,
@@ -60,16 +58,14 @@ impl fmt::Display for Origin {
 /// Something that is wrong with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
     pub origin: Origin,
     /// Column in characters, from 1, where one is known.
     pub column: Option<usize>,
-    /// What, in plain words.
     pub message: String,
 }
 
 impl Problem {
-    /// A problem at an origin.
+    /// Create a problem at an origin, without a column.
     pub fn new(origin: Origin, message: impl Into<String>) -> Self {
         Self { origin, column: None, message: message.into() }
     }
@@ -104,11 +100,8 @@ impl std::error::Error for ConfigErrors {}
 /// One value that a layer sets.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Which key.
     pub key: KeyRef,
-    /// To what.
     pub value: Value,
-    /// Where.
     pub origin: Origin,
 }
 
@@ -117,7 +110,7 @@ pub struct Entry {
 pub struct Layer {
     /// In the order of the source.
     pub entries: Vec<Entry>,
-    /// What a person should know although it is not wrong.
+    /// Messages for the user about the layer that are not errors.
     pub warnings: Vec<String>,
 }
 
@@ -131,9 +124,8 @@ pub(super) fn finish(layer: Layer, problems: Vec<Problem>) -> Result<Layer, Conf
 pub struct Flag {
     /// The option as it was typed, such as `--max-cost`.
     pub name: &'static str,
-    /// The key it sets.
+    /// Full name of the key that the option sets.
     pub key: &'static str,
-    /// Its argument.
     pub value: String,
 }
 

@@ -7,7 +7,7 @@ use super::keys::Key;
 use super::table::{Backend, Config, SECTIONS};
 use super::value::{Absent, Field, Kind, Value};
 
-/// The text of `docs/configuration.md`.
+/// Return the text of `docs/configuration.md`.
 pub fn reference_page() -> String {
     let mut page = String::from(INTRODUCTION);
     for section in SECTIONS {

@@ -16,9 +16,8 @@ const EACH_ITERATIONS: [&str; 2] = ["build.max_iterations", "construct.max_itera
 /// A configuration and the origin of every value in it.
 #[derive(Clone, Debug, Default)]
 pub struct Resolved {
-    /// The values.
     pub config: Config,
-    /// What a person should know although it is not wrong.
+    /// Messages for the user about all layers that are not errors.
     pub warnings: Vec<String>,
     /// By full name; a key that is not here has its default.
     origins: BTreeMap<String, Origin>,
@@ -27,11 +26,10 @@ pub struct Resolved {
 /// A key as `ralph config` shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// The full name.
+    /// Full name of the key.
     pub key: String,
-    /// Its value; `None` when it is absent.
+    /// Value of the key. `None` when it is absent.
     pub value: Option<Value>,
-    /// Where the value comes from.
     pub origin: Origin,
 }
 
@@ -76,7 +74,8 @@ impl Resolved {
         Ok(())
     }
 
-    /// Where the value of `path` comes from.
+    /// Return the origin of the value of `path`.
+    /// If no layer sets the key, return the origin of the defaults.
     pub fn origin(&self, path: &str) -> Origin {
         self.origins.get(path).cloned().unwrap_or_else(Origin::built_in)
     }

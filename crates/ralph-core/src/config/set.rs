@@ -184,7 +184,7 @@ fn last_value(table: &dyn TableLike) -> Option<usize> {
     last
 }
 
-/// Where the first `[table]` or `[[table]]` starts.
+/// Return the offset of the first `[table]` or `[[table]]` header.
 fn first_header(root: &Table) -> Option<usize> {
     let mut first: Option<usize> = None;
     let mut open: Vec<&Table> = vec![root];

@@ -8,7 +8,7 @@ use super::value::{Kind, Value};
 
 /// A Rust type that a key can have.
 pub trait Setting: Sized {
-    /// What the key accepts.
+    /// Kind of the values that the key accepts.
     const KIND: Kind;
 
     /// The typed value. `None` only when `value` did not come from a check by `KIND`.
@@ -70,7 +70,7 @@ impl Ratio {
         Self(if hundredths > 100 { 1.0 } else { hundredths as f64 / 100.0 })
     }
 
-    /// The share as a number.
+    /// Return the share as a number from 0 to 1.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -81,7 +81,7 @@ impl Ratio {
 pub struct Dollars(f64);
 
 impl Dollars {
-    /// The amount as a number.
+    /// Return the amount in dollars.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -97,7 +97,7 @@ impl Timeout {
         Self(Duration::from_secs(if minutes == 0 { 60 } else { minutes as u64 * 60 }))
     }
 
-    /// The limit as a duration.
+    /// Return the limit as a duration.
     pub fn get(self) -> Duration {
         self.0
     }
@@ -110,12 +110,12 @@ pub struct ByteSize(u64);
 impl ByteSize {
     const UNITS: [(&str, u32); 4] = [("GB", 30), ("MB", 20), ("KB", 10), ("B", 0)];
 
-    /// This many megabytes.
+    /// Create a size of this many megabytes (1024 * 1024 bytes each).
     pub const fn megabytes(number: u16) -> Self {
         Self((number as u64) << 20)
     }
 
-    /// The number of bytes.
+    /// Return the size as a number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -144,16 +144,16 @@ setting!(Dollars, Kind::Dollars, Value::Number(n) => Some(Self(*n)), |this| Valu
 setting!(Timeout, Kind::Duration { min: Duration::from_millis(1) },
     Value::Duration(d) => Some(Self(*d)), |this| Value::Duration(this.0));
 
-/// When an agent pass runs.
+/// Condition under which an agent pass runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// After every iteration.
+    /// The pass runs after every iteration.
     Always,
-    /// When the gates were green.
+    /// The pass runs when the gates were green.
     OnSuccess,
-    /// When a gate failed.
+    /// The pass runs when a gate failed.
     OnFailure,
-    /// After every n-th iteration.
+    /// The pass runs after every n-th iteration.
     Periodic(NonZeroU32),
 }
 

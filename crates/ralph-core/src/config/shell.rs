@@ -252,7 +252,8 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// How many blocks are open after `line`. Only words where a command may stand count.
+/// Return the number of blocks that are open after `line`.
+/// Only words in the position of a command count.
 fn depth_after(line: &str, mut depth: usize) -> usize {
     let spaced = line.replace(';', " ; ").replace("()", " () ");
     let mut at_command = true;

@@ -30,7 +30,7 @@ const fn at_least_one(number: u32) -> NonZeroU32 {
 }
 
 section! {
-    /// The whole configuration.
+    /// The whole configuration of ralph.
     Config, CONFIG = "" {
         /// The backend to use; absent: the first one installed of claude, codex, gemini, opencode.
         backend: Option<String> = None;
@@ -50,7 +50,7 @@ section! {
         allow_unknown_cost: bool = false;
         /// The plan file; absent: `ralph/plan.jsonl`, else the one plan file found.
         plan: Option<String> = None, "RALPH_PLAN_FILE" Plain;
-        /// What a prompt remembers: the last handoff, the knowledge index too, or what a context agent prepares.
+        /// Memory in a prompt: the last handoff, also the knowledge index, or a text that a context agent prepares.
         mode: Mode = Mode::HandoffOnly;
         /// Most iterations of one run, for `build` and `construct` both; absent: each has its own.
         max_iterations: Option<NonZeroU32> = None;
@@ -58,7 +58,7 @@ section! {
         max_retries: u32 = 2;
         /// Pause between two backend runs.
         min_delay: Duration = Duration::ZERO, "RALPH_MIN_DELAY_SECONDS" Seconds;
-        /// What one commit holds; absent: a task, and a spec in `ralph agent` and for implementation.json.
+        /// Content of one commit: a task or a spec; absent: a task, but a spec in `ralph agent` and for implementation.json.
         commit: Option<CommitScope> = None;
         /// The word that commit subjects start with; with a scope, as in `chore(ralph)`, they are Conventional Commits.
         commit_prefix: String = "ralph".to_owned();
@@ -68,49 +68,49 @@ section! {
         commit_ledger: CommitLedger = CommitLedger::WithTask;
         /// Your uncommitted changes at the start: leave them, commit them first, or do not start. Agents see commits only.
         on_dirty: OnDirty = OnDirty::Leave;
-        /// Where attempts work: in a lane, a checkout of ralph's own, or in yours.
+        /// Place where attempts work: a lane, which is a checkout of ralph's own, or your checkout.
         workspace: Workspace = Workspace::Lane;
-        /// Which gates must be green: all; or tests alone, with lint shown or not run. A gate's own `required` wins.
+        /// Gates that must be green: all, or tests alone, with lint shown or not run. A gate's own `required` wins.
         gate_strategy: GateStrategy = GateStrategy::Strict, "RALPH_VALIDATION_STRATEGY" Plain;
         /// Commands that ralph runs to decide whether an attempt counts; none: the plan's `qualityGates`.
         gates: Vec<Gate> = Vec::new(), "RALPH_VALIDATION_COMMANDS" Commands;
         /// A change of tests, build manifests or CI files is named in the verdict, or fails the attempt.
         judges: Judges = Judges::List;
-        /// What a run ends as whose landed work no gate proves: exit code 3 and a need, or complete.
+        /// End of a run whose landed work no gate proves: exit code 3 and a need, or complete.
         unproven: UnprovenPolicy = UnprovenPolicy::Stop;
         /// Whether agent passes run at all.
         passes_enabled: bool = true, "RALPH_AGENT_PASSES_ENABLED" Plain;
         /// Extra agents that look at an iteration's result; they advise and never stop the loop.
         passes: Vec<Pass> = Vec::new();
-        /// Who is told what happens; nobody by default.
+        /// Notifications that ralph sends; none by default.
         notify: Vec<Notify> = Vec::new();
         /// Patterns of secrets to hide in streams and logs, beside the usual shapes of keys.
         redact: Vec<String> = Vec::new();
-        /// How much is logged.
+        /// Level of detail in the log.
         log_level: LogLevel = LogLevel::Info;
         /// The log file, relative to the project.
         log_file: String = ".ralph/logs/ralph.log".to_owned();
     }
     and {
-        /// `[build]`
+        /// Keys of the table `[build]`.
         build: Build,
-        /// `[construct]`
+        /// Keys of the table `[construct]`.
         construct: Construct,
-        /// `[agent]`
+        /// Keys of the table `[agent]`.
         agent: Agent,
-        /// `[land]`
+        /// Keys of the table `[land]`.
         land: Land,
-        /// `[limits]`
+        /// Keys of the table `[limits]`.
         limits: Limits,
-        /// `[memory]`
+        /// Keys of the table `[memory]`.
         memory: Memory,
-        /// `[backends.NAME]`
+        /// Keys of the tables `[backends.NAME]`, by name.
         backends: BTreeMap<String, Backend>,
-        /// `[stages.NAME]`
+        /// Keys of the tables `[stages.NAME]`, by name.
         stages: BTreeMap<StageName, Stage>,
-        /// `[lane]`
+        /// Keys of the table `[lane]`.
         lane: LaneSettings,
-        /// `[retention]`
+        /// Keys of the table `[retention]`.
         retention: Retention,
     }
 }
@@ -138,7 +138,7 @@ section! {
     Agent, AGENT = "agent." {
         /// The changes of a spec that failed become a stash entry, or go away (salvaged first).
         on_failure: OnFailure = OnFailure::Stash;
-        /// Where the commit of a spec arrives: on the branch that is checked out, or on a new one, `ralph/<spec>`, which begins where the last one ended.
+        /// Branch on which the commit of a spec arrives: the one that is checked out, or a new one, `ralph/<spec>`. A new branch begins at the end of the last one.
         branch: BranchFor = BranchFor::None;
         /// With `branch = "spec"`: `gh`, or a shell command that asks for a review of `RALPH_BRANCH`; absent: nobody is asked.
         pull_request: Option<String> = None;
@@ -202,7 +202,7 @@ section! {
         compaction_max_turns: NonZeroU32 = at_least_one(10), "RALPH_COMPACTION_MAX_TURNS" Plain;
         /// Share of a task's words known from recent handoffs, below which the task counts as new ground.
         novelty_overlap_threshold: Ratio = Ratio::percent(25), "RALPH_NOVELTY_OVERLAP_THRESHOLD" Plain;
-        /// How many handoffs count as recent.
+        /// Number of handoffs that count as recent.
         novelty_recent_handoffs: u32 = 3, "RALPH_NOVELTY_RECENT_HANDOFFS" Plain;
     }
 }
@@ -210,11 +210,11 @@ section! {
 section! {
     /// `[backends.NAME]`: a program that writes code.
     Backend, BACKEND = "backends.*." {
-        /// How to talk to it; absent: what the name says (claude, codex, gemini, opencode, sim).
+        /// Kind of the program; absent: the kind that the name says (claude, codex, gemini, opencode, sim).
         kind: Option<BackendKind> = None;
         /// The program: a name on PATH or a path; absent: the usual one of its kind.
         program: Option<String> = None;
-        /// Extra arguments.
+        /// Extra arguments for the program.
         args: Vec<String> = Vec::new();
         /// The model to ask for, unless the stage says otherwise.
         model: Option<String> = None;
@@ -222,13 +222,13 @@ section! {
         command: Vec<String> = Vec::new();
         /// Kind `command`: it prints `<TASK_DONE>` to say that a task is done, or exits with 0; absent: marker.
         claim: Option<Claim> = None;
-        /// How many tokens the context of its model holds; absent: what it says itself, else what ralph knows of the model.
+        /// Context size of the model in tokens; absent: the size that the program reports, else the size that ralph knows.
         context_window: Option<NonZeroU32> = None;
         /// Kind `acp`: the session mode to set; absent: the one that fits `skip_permissions`.
         mode: Option<String> = None;
     }
     and {
-        /// `[backends.NAME.prices]`
+        /// Keys of the table `[backends.NAME.prices]`.
         prices: Prices,
     }
 }
@@ -236,9 +236,9 @@ section! {
 section! {
     /// `[backends.NAME.prices]`: dollars per million tokens, for a backend that reports only tokens.
     Prices, PRICES = "backends.*.prices." {
-        /// Tokens sent.
+        /// Dollars per million tokens sent.
         input: Option<Dollars> = None;
-        /// Tokens received.
+        /// Dollars per million tokens received.
         output: Option<Dollars> = None;
         /// Tokens sent that the provider still had; absent: as `input`.
         cache_read: Option<Dollars> = None;
@@ -250,7 +250,7 @@ section! {
 section! {
     /// `[stages.NAME]`: plan, investigate, build, verify, decompose, context, index or review.
     Stage, STAGE = "stages.*." {
-        /// The backend of this stage.
+        /// Backend of this stage; absent: the top-level `backend`.
         backend: Option<String> = None;
         /// The model of this stage, for its own backend and not for a fallback.
         model: Option<String> = None;
@@ -284,9 +284,9 @@ section! {
 section! {
     /// `[retention]`: how long ralph keeps what it saved.
     Retention, RETENTION = "retention." {
-        /// How long rolled-back work stays under `refs/ralph/`.
+        /// Time for which rolled-back work stays under `refs/ralph/`.
         salvage: Timeout = Timeout::minutes(30 * 24 * 60);
-        /// How many stage logs stay under `build/ralph-logs/`.
+        /// Number of stage logs that stay under `build/ralph-logs/`.
         logs: NonZeroU32 = at_least_one(500);
     }
 }
@@ -294,9 +294,9 @@ section! {
 record! {
     /// `[[gates]]`: a command that ralph itself runs to decide whether an attempt counts.
     Gate {
-        /// A short name, used once.
+        /// Short name of the pass. No other pass may have it.
         name: String;
-        /// The shell command.
+        /// Shell command that the gate runs.
         command: String;
         /// test or lint; absent: guessed from the command.
         kind: Option<GateKind> = None;
@@ -308,7 +308,7 @@ record! {
 }
 
 impl Gate {
-    /// What it checks: as configured, else as guessed.
+    /// Return the kind of the gate: the configured one, else the one guessed from the command.
     pub fn checks(&self) -> GateKind {
         self.kind.unwrap_or_else(|| gate_kind(&self.command))
     }
@@ -317,15 +317,15 @@ impl Gate {
 record! {
     /// `[[passes]]`: an extra agent that looks at an iteration's result.
     Pass {
-        /// A short name, used once.
+        /// Short name of the pass. No other pass may have it.
         name: String;
-        /// Whether it runs.
+        /// Whether the pass runs.
         enabled: bool = true;
         /// The model to ask for; absent: as for the stage `review`.
         model: Option<String> = None;
-        /// When it runs.
+        /// Condition under which the pass runs.
         trigger: Trigger = Trigger::Always;
-        /// Most turns.
+        /// Most turns of one run of the pass.
         max_turns: Option<NonZeroU32> = None;
         /// The file with its prompt, in `ralph/prompts` or in the project; `review-agent-prompt.md` is built in.
         prompt_template: String;
@@ -339,11 +339,11 @@ record! {
 }
 
 record! {
-    /// `[[notify]]`: somebody to tell.
+    /// `[[notify]]`: a notification that ralph sends.
     Notify {
-        /// How.
+        /// Way in which the notification is sent.
         kind: NotifyKind;
-        /// What about.
+        /// Events about which the notification is sent.
         on: Vec<NotifyOn> = NotifyOn::ALL.to_vec();
         /// Kind `command`: the shell command.
         command: Option<String> = None;

@@ -1,6 +1,7 @@
-//! What a key can hold: the kinds, the checked values, and reading them from plain text.
+//! Kinds and values of keys: the kinds, the checked values, and reading them from plain text.
 //!
-//! A [`Kind`] is what the key table says about a key; a [`Value`] is what survived its check.
+//! A [`Kind`] describes the values that a key accepts. A [`Value`] has passed the check of its
+//! kind.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,7 +22,7 @@ impl Record {
         self.0.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
     }
 
-    /// The fields that are set.
+    /// Iterate over the fields that are set, in order.
     pub fn iter(&self) -> impl Iterator<Item = &(&'static str, Value)> {
         self.0.iter()
     }
@@ -40,39 +41,31 @@ impl Serialize for Record {
 /// A value that passed the check of its key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// `true` or `false`.
     Bool(bool),
-    /// A count.
     Whole(u64),
     /// A ratio or an amount of money.
     Number(f64),
     /// Text, or one of the words of a key.
     Text(String),
-    /// A length of time.
     Duration(Duration),
-    /// A list of texts.
     List(Vec<String>),
-    /// A list of tables.
     Records(Vec<Record>),
 }
 
-/// What a key accepts.
+/// Kind of the values that a key accepts.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// `true` or `false`.
     Bool,
-    /// A whole number within bounds.
+    /// A whole number from `min` to the largest `u32`.
     Whole {
-        /// The smallest.
         min: u32,
     },
     /// A number from 0 to 1.
     Ratio,
     /// An amount of money, not negative.
     Dollars,
-    /// A length of time.
+    /// A duration of at least `min`.
     Duration {
-        /// The shortest.
         min: Duration,
     },
     /// Text that is not empty.
@@ -81,7 +74,6 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// A number of bytes with its unit.
     Size,
-    /// When an agent pass runs.
     Trigger,
     /// A list of texts.
     List,
@@ -94,27 +86,25 @@ pub enum Kind {
 /// One field of a list of tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Its name.
     pub name: &'static str,
-    /// What it accepts.
     pub kind: Kind,
-    /// One line for people.
+    /// Description in one line, for people.
     pub doc: &'static str,
     /// Whether it may be left out, and what it is then.
     pub absent: Absent,
 }
 
-/// What happens when a field is left out.
+/// Meaning of a field that is left out.
 #[derive(Clone, Copy, Debug)]
 pub enum Absent {
-    /// That is an error.
+    /// A missing field is an error.
     Refused,
-    /// It has this value, or none.
+    /// A missing field has this value, or no value.
     Means(fn() -> Option<Value>),
 }
 
 impl Kind {
-    /// What is accepted, as the end of a sentence that starts with "expected".
+    /// Describe the accepted values, as the end of a sentence that starts with "expected".
     pub fn expected(&self) -> String {
         match self {
             Self::Bool => "true or false".into(),

@@ -14,21 +14,18 @@ macro_rules! words {
 }
 
 words! {
-    /// What a prompt remembers of earlier attempts.
+    /// Memory of earlier attempts in a prompt.
     Mode {
-        /// The last handoff.
         HandoffOnly = "handoff-only",
         /// The last handoff and the knowledge index.
         HandoffPlusIndex = "handoff-plus-index",
-        /// Whatever a context agent prepares.
+        /// A text that a context agent prepares.
         AgentOrchestrated = "agent-orchestrated",
     }
 
-    /// What one commit on the user's branch holds.
+    /// Content of one commit on the user's branch.
     CommitScope {
-        /// One task.
         Task = "task",
-        /// One whole spec.
         Spec = "spec",
     }
 
@@ -38,21 +35,20 @@ words! {
         WithTask = "with-task",
         /// Only at the end of a run.
         AtEnd = "at-end",
-        /// Never: they stay uncommitted.
         Never = "never",
     }
 
-    /// What to do with uncommitted changes at the start.
+    /// Action on uncommitted changes at the start of a run.
     OnDirty {
         /// Leave them as they are; agents work from the last commit.
         Leave = "leave",
-        /// Commit them first.
+        /// Commit the changes before the run starts.
         Commit = "commit",
-        /// Do not start.
+        /// Do not start the run.
         Refuse = "refuse",
     }
 
-    /// Where attempts work.
+    /// Checkout in which attempts work: a lane or the user's own.
     Workspace {
         /// In a checkout of ralph's own; commits arrive in yours.
         Lane = "lane",
@@ -60,9 +56,9 @@ words! {
         Checkout = "checkout",
     }
 
-    /// Which gates must be green.
+    /// Gates that must be green for an attempt to land.
     GateStrategy {
-        /// All.
+        /// All gates must be green.
         Strict = "strict",
         /// Tests; lint failures are only shown.
         Lenient = "lenient",
@@ -70,67 +66,57 @@ words! {
         TestsOnly = "tests_only",
     }
 
-    /// What a gate checks.
+    /// Kind of a gate: a test of behaviour or a check of style.
     #[derive(Default)]
     GateKind {
-        /// Behaviour.
         #[default]
         Test = "test",
-        /// Style.
         Lint = "lint",
     }
 
-    /// What happens to a change of tests, manifests or CI files.
+    /// Reaction to a change of tests, manifests or CI files.
     Judges {
-        /// It is named in the verdict.
+        /// The verdict names the changed files.
         List = "list",
-        /// It fails the attempt.
+        /// The attempt fails.
         Block = "block",
     }
 
-    /// What a run whose work no gate proves ends as.
+    /// End of a run whose landed work no gate proves.
     UnprovenPolicy {
         /// Exit code 3 and a need.
         Stop = "stop",
-        /// Complete.
+        /// The run ends as complete.
         Allow = "allow",
     }
 
-    /// How much is logged.
+    /// Level of detail in the log.
     LogLevel {
-        /// Everything.
         Debug = "debug",
-        /// What happens.
         Info = "info",
-        /// What may be wrong.
         Warn = "warn",
-        /// What is wrong.
         Error = "error",
     }
 
-    /// How ralph talks to a backend program.
+    /// Kind of a backend program. It decides how ralph runs the program and reads its output.
     BackendKind {
-        /// Claude Code.
         Claude = "claude",
-        /// OpenAI Codex.
         Codex = "codex",
-        /// Gemini CLI.
         Gemini = "gemini",
-        /// opencode.
         Opencode = "opencode",
         /// Any agent that speaks the Agent Client Protocol.
         Acp = "acp",
-        /// Any other program.
+        /// Any other program, described by a template.
         Command = "command",
-        /// The deterministic agent inside ralph.
+        /// The deterministic agent that is built into ralph.
         Sim = "sim",
     }
 
-    /// What a command backend does to say that a task is done.
+    /// Way in which a command backend claims that a task is done.
     Claim {
-        /// It prints `<TASK_DONE>`.
+        /// The program prints `<TASK_DONE>`.
         Marker = "marker",
-        /// It exits with code 0.
+        /// The program exits with code 0.
         Exit = "exit",
     }
 
@@ -154,41 +140,35 @@ words! {
         Review = "review",
     }
 
-    /// What happens to the changes of a spec that failed in agent mode.
+    /// Action on the changes of a spec that failed in agent mode.
     OnFailure {
-        /// They become a stash entry.
+        /// The changes become a stash entry.
         Stash = "stash",
-        /// They go away (a salvage ref keeps them for a while).
+        /// The changes are removed. A salvage ref keeps them for a while.
         Reset = "reset",
     }
 
-    /// What gets a branch of its own in agent mode.
+    /// Branch on which commits arrive: the checked-out one, or one for each spec.
     BranchFor {
         /// Nothing: commits go to the branch that is checked out.
         None = "none",
-        /// Each spec.
+        /// Each spec has a branch of its own.
         Spec = "spec",
     }
 
-    /// How a notification is sent.
+    /// Way in which a notification is sent.
     NotifyKind {
-        /// On the desktop.
         Desktop = "desktop",
-        /// By a shell command.
         Command = "command",
-        /// As JSON to a URL.
+        /// JSON is sent to a URL.
         Webhook = "webhook",
-        /// To a Slack webhook.
         Slack = "slack",
-        /// To a Discord webhook.
         Discord = "discord",
-        /// To a Telegram bot.
         Telegram = "telegram",
-        /// To an ntfy topic.
         Ntfy = "ntfy",
     }
 
-    /// What a notification tells.
+    /// Event that a notification reports.
     NotifyOn {
         /// A spec is done.
         Done = "done",
@@ -218,8 +198,8 @@ setting!(Vec<NotifyOn>, Kind::Words(NotifyOn::WORDS),
     Value::List(words) => words.iter().map(|word| NotifyOn::from_word(word)).collect(),
     |this| Value::List(this.iter().map(|on| on.as_str().to_owned()).collect()));
 
-/// What a gate most likely checks. Whatever is not known to be a linter counts as a test, which is
-/// the stricter guess.
+/// Guess the kind of a gate from its command.
+/// A command without a known linter counts as a test, which is the stricter guess.
 pub fn gate_kind(command: &str) -> GateKind {
     const LINTERS: [&str; 6] = ["shellcheck", "lint", "eslint", "flake8", "pylint", "stylelint"];
     if LINTERS.iter().any(|linter| command.contains(linter)) {

@@ -1,9 +1,9 @@
-//! What the agents of construct answer. The types are the schemas.
+//! Answers of the agents of construct. The types are the schemas.
 //!
-//! Reading forgives the form: text around the JSON, a fence, one text where a list is wanted, the
+//! Reading is tolerant of the form: text around the JSON, a fence, one text in place of a list, the
 //! field names of the other plan formats, a gap as a plain text. It is strict about the meaning: an
-//! answer about another task, a task without a name, a dependency on nothing is a [`UnusableAnswer`], which
-//! has the question that may mend it.
+//! answer about another task, a task without a name or a dependency on nothing is an
+//! [`UnusableAnswer`]. That error has the question that asks the agent for a better answer.
 
 mod gap;
 mod loose;
@@ -37,7 +37,7 @@ pub fn plan(said: &BackendAnswer, plan: &Plan) -> Result<PlanAnswer, UnusableAns
     })
 }
 
-/// What became of an issue.
+/// Read the answer about the investigation of an issue.
 pub fn investigation(
     said: &BackendAnswer,
     plan: &Plan,

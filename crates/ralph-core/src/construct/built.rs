@@ -1,9 +1,9 @@
-//! What came of BUILD, told by the plan before and after it.
+//! Results of BUILD, computed from the plans before and after it.
 
 use crate::cycle::Came;
 use crate::plan::{Id, Plan, State, TombstoneKind};
 
-/// What changed between two plans.
+/// Return the results that the difference between two plans shows.
 pub fn built(before: &Plan, after: &Plan) -> Came {
     let mut came = Came::default();
     for task in &after.tasks {

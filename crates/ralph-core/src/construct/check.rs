@@ -8,7 +8,7 @@ use crate::plan::{Id, Plan, Task, cycles, vague};
 use crate::prompt::markdown::one_line;
 use crate::text::{clip, nearest};
 
-/// Most tasks of one answer.
+/// Maximum number of tasks in one answer.
 pub const MOST_TASKS: usize = 100;
 
 /// Reasons that are told; more would only tire.
@@ -20,37 +20,34 @@ const SHORT: usize = 80;
 /// One thing that is wrong with proposed tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// There are none.
     NoTasks,
-    /// There are too many.
+    /// The number of tasks is above [`MOST_TASKS`].
     TooMany(usize),
     /// One has no name; counted from 1.
     NoName(usize),
-    /// Two have the same name.
+    /// Two tasks have this name.
     SameName(String),
-    /// Two have the same key.
+    /// Two tasks have this key.
     SameKey(String),
-    /// One has no criteria.
+    /// The task with this name has no criteria.
     NoCriteria(String),
     /// A criterion cannot be checked.
     Vague {
-        /// The task.
+        /// Name of the task.
         name: String,
-        /// The criterion.
         criterion: String,
-        /// Why.
         why: &'static str,
     },
     /// One needs something that does not exist.
     UnknownDependency {
-        /// The task.
+        /// Name of the task.
         name: String,
-        /// What it needs.
+        /// Dependency as the agent wrote it.
         dep: String,
-        /// What was meant, perhaps.
+        /// Most similar known name, if one is near enough.
         near: Option<String>,
     },
-    /// Some wait for each other.
+    /// These tasks wait for each other.
     Cycle(Vec<String>),
 }
 
@@ -92,7 +89,7 @@ pub fn in_words(flaws: &[Flaw]) -> String {
     told.join("; ")
 }
 
-/// What is wrong with tasks that are to be added to `plan`.
+/// Find the flaws in tasks that are to be added to `plan`.
 pub fn flaws(tasks: &[NewTask], plan: &Plan) -> Vec<Flaw> {
     if tasks.is_empty() {
         return vec![Flaw::NoTasks];
@@ -149,8 +146,8 @@ fn criteria(task: &NewTask, flaws: &mut Vec<Flaw>) {
     }
 }
 
-/// What a dependency of a new task may mean: a key or the name of a new task, an id or the name of
-/// one in the plan.
+/// Meanings of the dependencies of new tasks.
+/// A dependency is the key or the name of a new task, or the id or the name of a task in the plan.
 #[derive(Debug)]
 pub(super) struct Links {
     known: BTreeMap<String, Link>,

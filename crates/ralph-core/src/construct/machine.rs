@@ -1,4 +1,4 @@
-//! What construct does next, and how it ends.
+//! Next step of a construct, and its end.
 //!
 //! # Theory of operation
 //!
@@ -8,12 +8,12 @@
 //! killed work: DECOMPOSE, then the next iteration at once
 //! ```
 //!
-//! Inside an iteration the stages only go forward, DECOMPOSE takes each item once, and the number of
-//! iterations is limited, so every construct ends, whatever agents answer. The stage comes from the
-//! plan ([`crate::plan::next`]); the journal says only how far the iteration has come. Work that a
-//! stage leaves to an earlier one waits for the next iteration.
+//! Inside an iteration the stages only go forward, DECOMPOSE takes each item once, and the number
+//! of iterations is limited. So every construct ends, whatever the agents answer. The stage comes
+//! from the plan ([`crate::plan::next`]). The journal says only how far the iteration has come.
+//! Work that a stage leaves to an earlier one waits for the next iteration.
 //!
-//! A construct is complete when nothing is left and the spec has its accept record. When the last
+//! A construct is complete when nothing is left and the spec has its accept record. If the last
 //! VERIFY did not give one, an older record does not count.
 
 mod breaker;
@@ -22,16 +22,16 @@ use crate::cycle::{End, History, Lap, NotVerified, StageKind, Tripped, exit_code
 use crate::plan::{Id, Item, Plan, Stage, State, Trust, obstacles, runnable, stage};
 use crate::text::clip;
 
-/// What a construct may use.
+/// Limits of one construct: its iterations and its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Most iterations.
+    /// Maximum number of iterations.
     pub iterations: u32,
-    /// Most dollars.
+    /// Maximum cost in dollars. `None` means no limit.
     pub cost: Option<f64>,
 }
 
-/// How far a construct has come.
+/// State of a construct: its iteration, the results so far, and reasons to end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// The number of the current iteration; 0 before the first.
@@ -48,17 +48,17 @@ pub struct Progress {
     pub accepted: Option<bool>,
     /// Items that DECOMPOSE has had in this iteration.
     pub decomposed: Vec<Id>,
-    /// What this run could not verify: it is not asked about again.
+    /// Items that this run could not verify. The run does not ask about them again.
     pub unverified: Vec<NotVerified>,
     /// Issues that this run got no usable answer about: it does not ask about them again.
     pub uninvestigated: Vec<Id>,
-    /// Dollars spent.
+    /// Dollars spent so far.
     pub cost: f64,
     /// A run was ended because the money was used up, whatever `cost` knows of it.
     pub out_of_money: bool,
     /// The breaker's word about the iterations that are over.
     pub tripped: Option<Tripped>,
-    /// Its word should the iteration that is under way have nothing more to do.
+    /// Result of the breaker if the current iteration has nothing more to do.
     pub tripped_after: Option<Tripped>,
     /// Something else wants the end: a signal, a usage limit, a backend that cannot be used, a
     /// person, or the way in which the build loop ended.
@@ -66,7 +66,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// What the journal knows about it; a halt is for the loop to say.
+    /// Read the progress from the journal. The loop itself sets `halt`.
     pub fn of(history: &History) -> Self {
         let staged = &history.construct;
         let ended = || staged.laps.iter().flat_map(|lap| &lap.stages);
@@ -104,12 +104,11 @@ fn closed(laps: &[Lap]) -> &[Lap] {
     }
 }
 
-/// What to do.
+/// Next step of a construct.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Make a plan of the spec.
     Plan,
-    /// Look into these issues.
     Investigate(Vec<Id>),
     /// Work on tasks until none can run.
     Build,
@@ -117,7 +116,6 @@ pub enum Step {
     Verify(Vec<Id>),
     /// Break this task or issue down.
     Decompose(Id),
-    /// End.
     End(ConstructEnd),
 }
 
@@ -126,16 +124,14 @@ pub enum Step {
 pub struct Move {
     /// The number of the iteration; a new one begins when it is higher than before.
     pub iteration: u32,
-    /// What to do in it.
     pub step: Step,
 }
 
-/// How a construct ended.
+/// End of a construct, with the work that is left.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConstructEnd {
-    /// How.
     pub end: End,
-    /// What is left, and why, one line each.
+    /// Work that is left, with the reasons, one line each.
     pub left: Vec<String>,
 }
 
@@ -154,7 +150,7 @@ impl ConstructEnd {
         }
     }
 
-    /// The program's exit code.
+    /// Return the exit code of the program for this end.
     pub fn exit_code(&self) -> u8 {
         exit_code(&self.end)
     }
@@ -280,7 +276,7 @@ fn ended(plan: &Plan, end: End, unverified: &[NotVerified]) -> ConstructEnd {
     ConstructEnd { end, left }
 }
 
-/// What is left in scope, and why, one line each.
+/// List the work that is left in scope, with the reasons, one line each.
 pub fn left(plan: &Plan, unverified: &[NotVerified]) -> Vec<String> {
     let obstacles = obstacles(plan, Trust::Claimed);
     let mut lines = Vec::new();

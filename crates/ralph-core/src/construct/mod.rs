@@ -34,7 +34,8 @@ pub use summary::{Summary, stage_words};
 
 pub use crate::cycle::Came;
 
-/// How often work may be broken down again: a task that was split this often is given up.
+/// Maximum number of times that work is broken down again.
+/// After that, ralph gives up on the task.
 pub const MAX_DEPTH: usize = 3;
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// The words of a text.
+    /// Split a text into the set of its words.
     pub(super) fn new(text: &str) -> Self {
         let words: BTreeSet<String> = text
             .split(|c: char| !c.is_alphanumeric())

@@ -1,4 +1,4 @@
-//! What a construct did: a value, and calm lines for people.
+//! Summary of a construct, as a value and as lines for people.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,24 +14,24 @@ const NAMED: usize = 6;
 /// A construct from its first iteration to its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// The spec.
+    /// Name of the spec.
     pub spec: String,
-    /// How it ended.
+    /// End of the construct.
     #[serde(flatten)]
     pub end: End,
-    /// How it ended, in words.
+    /// Reason for the end, in words.
     pub reason: String,
-    /// Its stages, iteration by iteration.
+    /// Stages of all iterations, in order.
     pub stages: Vec<StageEnd>,
-    /// What came of all of them.
+    /// Results of all stages together.
     pub total: Came,
-    /// How long they took, in milliseconds.
+    /// Duration of all stages together, in milliseconds.
     #[serde(rename = "duration_ms")]
     pub took_ms: u64,
-    /// What they cost, as far as known.
+    /// Known cost of all stages in dollars. `None` when no cost is known.
     #[serde(rename = "cost_usd")]
     pub cost: Option<f64>,
-    /// What is left, and why, one line each.
+    /// Work that is left, with the reasons, one line each.
     pub left: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl Summary {
         }
     }
 
-    /// The summary for people.
+    /// Format the summary as lines for people.
     pub fn lines(&self) -> Vec<String> {
         let rows: Vec<Row> = self.stages.iter().map(Row::of).collect();
         let width = |of: fn(&Row) -> &str| {
@@ -89,7 +89,7 @@ impl Summary {
     }
 }
 
-/// How much came of all stages, in one line.
+/// Format the results of all stages as one line.
 fn totals(came: &Came) -> String {
     let parts = [
         (came.built.len(), "built"),
@@ -128,7 +128,7 @@ impl Row {
     }
 }
 
-/// What came of a stage, in one line.
+/// Format the results of a stage as one line.
 pub fn stage_words(end: &StageEnd) -> String {
     let came = &end.came;
     let new = match end.stage {

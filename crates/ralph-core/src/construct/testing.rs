@@ -1,4 +1,4 @@
-//! What the tests of construct share.
+//! Helpers that the tests of construct share.
 
 use super::answer::NewTask;
 use super::apply::{Applied, Pen};
@@ -55,7 +55,7 @@ pub(super) fn texts(ids: &[Id]) -> Vec<&str> {
     ids.iter().map(Id::as_str).collect()
 }
 
-/// The start of an iteration.
+/// Create the record for the start of an iteration.
 pub(super) fn iteration_started(iteration: u32) -> Record {
     Record::IterationStarted(IterationStart { iteration, spec: "s.md".into() })
 }

@@ -38,22 +38,22 @@ pub const SETTINGS: [(&str, &str); 6] = [
     ("RALPH_MODE", "mode"),
 ];
 
-/// What an operator asks for.
+/// Command of an operator to a running loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Begin nothing new.
+    /// Start nothing new.
     Pause,
-    /// Go on.
+    /// Continue after a pause.
     Resume,
-    /// Leave a task out.
+    /// Skip a task.
     Skip(Id),
-    /// Tell the next backend something.
+    /// Add a note to the next prompt.
     Note(String),
     /// End the loop after the attempt that runs.
     Stop,
     /// End the attempt that runs, now.
     KillAttempt,
-    /// Give a task another chance.
+    /// Retry a task.
     Retry(Id),
     /// Change a setting of the running loop and of `ralph.toml`.
     Set(Setting),
@@ -62,7 +62,7 @@ pub enum Command {
 /// A change of a setting that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// The key, one of [`SETTINGS`].
+    /// Name of the key, one of [`SETTINGS`].
     pub key: &'static str,
     /// The value, as on a command line.
     pub value: String,
@@ -91,7 +91,7 @@ impl Setting {
         Ok(setting)
     }
 
-    /// Change a configuration.
+    /// Apply the setting to a configuration.
     pub fn apply(&self, config: &mut Config) -> Result<(), String> {
         let flag = Flag { name: self.key, key: self.key, value: self.value.clone() };
         let layer = flag_layer(&[flag]).map_err(|errors| errors.to_string())?;
@@ -100,21 +100,21 @@ impl Setting {
 }
 
 word_enum! {
-    /// What a command does, without what it does it to.
+    /// Kind of a command, without its argument.
     CommandKind {
-        /// Begin nothing new.
+        /// Start nothing new.
         Pause = "pause",
-        /// Go on.
+        /// Continue after a pause.
         Resume = "resume",
-        /// Leave a task out.
+        /// Skip a task.
         SkipTask = "skip-task",
-        /// Tell the next backend something.
+        /// Add a note to the next prompt.
         InjectNote = "inject-note",
         /// End the loop after the attempt that runs.
         Stop = "stop",
         /// End the attempt that runs.
         KillAttempt = "kill-attempt",
-        /// Give a task another chance.
+        /// Retry a task.
         RetryTask = "retry-task",
         /// Change a setting.
         SetSetting = "set-setting",
@@ -124,20 +124,21 @@ word_enum! {
 /// A command that the loop has found, as the journal keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperatorCommand {
-    /// The id, unique for ever.
+    /// Unique id of the command.
     pub id: String,
-    /// What it does.
+    /// Kind of the command.
     pub command: CommandKind,
-    /// Its text, task or setting.
+    /// Text, task or setting of the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<String>,
-    /// What comes of it and when, in words; empty when nobody has to be told.
+    /// Effect of the command and its time, in words. Empty when nobody needs to know.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub promise: String,
     /// Why nothing comes of it, when nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignored: Option<String>,
-    /// What a person types to have it all the same, when a backend may have asked for it.
+    /// Command line for a person who still wants the effect.
+    /// Set when a backend may have written the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -151,7 +152,7 @@ impl OperatorCommand {
         Self::new(format!("{}{id}", Self::SIGNAL), &Command::Stop)
     }
 
-    /// A command with its id.
+    /// Create the journal's form of a command with this id.
     pub fn new(id: impl Into<String>, command: &Command) -> Self {
         Self {
             id: id.into(),
@@ -176,7 +177,7 @@ impl OperatorCommand {
 }
 
 impl Command {
-    /// What it does.
+    /// Return the kind of the command.
     pub fn kind(&self) -> CommandKind {
         match self {
             Self::Pause => CommandKind::Pause,
@@ -195,7 +196,7 @@ impl Command {
         self.kind().as_str()
     }
 
-    /// Its task, text or setting.
+    /// Return the task, text or setting of the command.
     pub fn argument(&self) -> Option<String> {
         match self {
             Self::Pause | Self::Resume | Self::Stop | Self::KillAttempt => None,
@@ -205,8 +206,9 @@ impl Command {
         }
     }
 
-    /// What a person types for a command that the file alone cannot ask for while a backend works:
-    /// those that decide about work, or about how it is judged and counted.
+    /// Return the command line that a person types for this command.
+    /// While a backend works, the file alone cannot ask for commands that decide about work, or about
+    /// the way in which work is judged and counted. `None` means that the file is enough.
     pub fn for_people(&self) -> Option<String> {
         match self {
             Self::Pause | Self::Resume | Self::Note(_) | Self::Stop => None,
@@ -275,7 +277,7 @@ pub struct DoubtedCommand {
     pub what: String,
     /// The task that it would skip or retry.
     pub task: Option<String>,
-    /// What a person types to have it all the same.
+    /// Command line for a person who still wants the effect.
     pub next: String,
 }
 
@@ -285,33 +287,33 @@ impl DoubtedCommand {
                            only a person may ask for that";
 }
 
-/// What the loop is doing when a command comes.
+/// Activity of the loop when a command comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing<'a> {
-    /// It begins: whatever is there was sent before.
+    /// The loop starts. All commands in the file were sent before.
     Starting,
     /// An attempt on this task runs.
     Attempt(&'a str),
-    /// Agents are asked something.
+    /// The loop waits for the answers of agents.
     Asking,
-    /// It waits, or is between two things.
+    /// The loop waits, or is between two activities.
     Nothing,
 }
 
-/// What a command brings about now.
+/// Immediate effect of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// That it is written down is all: pause, resume, note.
+    /// The command is only recorded: pause, resume, note.
     Noted,
     /// The loop ends before it begins anything new.
     Stop,
     /// Whatever runs is ended, and nothing is counted.
     End,
-    /// This task is left out.
+    /// The task is skipped.
     Skip(Id),
     /// The attempt is ended, and then its task left out.
     EndThenSkip(Id),
-    /// This task gets another chance.
+    /// The task is open for a retry.
     Retry(Id),
     /// The setting is changed; while something runs that has to wait for its end.
     Set(Setting),
@@ -326,7 +328,7 @@ impl Effect {
     }
 }
 
-/// What a command brings about while the loop does this.
+/// Return the effect of a command on a loop with this activity.
 pub fn effect(command: &Command, doing: Doing<'_>) -> Effect {
     match (command, doing) {
         (Command::Pause | Command::Resume | Command::Note(_), _) => Effect::Noted,
@@ -345,7 +347,7 @@ pub fn effect(command: &Command, doing: Doing<'_>) -> Effect {
     }
 }
 
-/// What will happen and when, for whoever sends a command to a loop that does this.
+/// Describe the effect of a command and its time, for the sender.
 pub fn promise(command: &Command, doing: Doing<'_>) -> String {
     let after = match doing {
         Doing::Attempt(_) => "when the attempt that runs has ended",

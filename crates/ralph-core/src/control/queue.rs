@@ -12,28 +12,28 @@ const PENDING: &str = "pending";
 /// A file that is no queue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
-    /// It is not JSON.
+    /// The text is not JSON.
     #[error("this is not JSON: {0}")]
     Json(String),
-    /// It has another shape.
+    /// The JSON is not a queue.
     #[error("there is no list `pending` in it")]
     Shape,
 }
 
-/// One entry of the queue.
+/// One entry of the command queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its id, unique for ever.
+    /// Unique id of the entry.
     pub id: String,
     /// The command, or why it is none.
     pub read: Result<Command, String>,
 }
 
-/// The queue.
+/// Queue of commands in `commands.json`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Queue {
     // Any JSON: anybody may write the file, and what ralph does not know stays in it.
-    /// What else is in the file.
+    /// Members of the file that ralph does not know.
     rest: Map<String, Value>,
     // Any JSON: what is no command is told as it stands.
     pending: Vec<Value>,
@@ -57,7 +57,7 @@ impl Queue {
         }
     }
 
-    /// The file.
+    /// Return the text of the file.
     pub fn text(&self) -> String {
         let mut file = Map::new();
         file.insert(PENDING.to_owned(), json!(self.pending));

@@ -1,7 +1,7 @@
-//! What a plan file says beside its plan: unknown members and records, sections of prose.
+//! Content of a plan file beside its plan: unknown members and records, sections of prose.
 //!
-//! The plan is written again in the format of the file. A member or a line of the file that is not in
-//! that text was never part of the plan, so no other format can get it.
+//! The plan is written again in the format of the file. A member or a line of the file that is not
+//! in that text was never part of the plan, so no other format can get it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -17,7 +17,7 @@ use super::arrival_line::{ArrivalLine, LandedCommit};
 use super::arrival_record::{ArrivalIntent, ArrivalTarget, ArrivalWay};
 use super::arrival_wait::ArrivalWait;
 
-/// Where HEAD of home is, seen from the branch of the run.
+/// Position of home's HEAD relative to the branch of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HomeHead {
     OnBranch,
@@ -25,7 +25,7 @@ pub enum HomeHead {
     Detached,
 }
 
-/// How the branch and the commits of the run are related.
+/// Relation between the branch and the commits of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BranchAncestry {
     /// The branch is where the last arrival left it.
@@ -58,7 +58,7 @@ pub struct ArrivalFacts {
 /// The answer to landed work that a rewritten branch lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnMissing {
-    /// Wait and tell the person.
+    /// Wait, and inform the person.
     Wait,
     /// `ralph land --rest`: bring the rest, and return the missing tasks to pending.
     BringRest,
@@ -223,7 +223,7 @@ pub struct PathFact {
     pub now: PathIs,
 }
 
-/// Where the branch is after an arrival was killed.
+/// Position of the branch after an arrival was killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KilledArrivalBranch {
     AtOld,
@@ -232,7 +232,7 @@ pub enum KilledArrivalBranch {
     Elsewhere,
 }
 
-/// What is done about an arrival that was killed.
+/// Action on an arrival that was killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArrivalRecovery {
     /// Write the ridden files that are still as they were taken over, and journal the arrival.

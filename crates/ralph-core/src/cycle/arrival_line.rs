@@ -10,7 +10,7 @@ use super::record::{LandedAttempt, Record};
 /// A commit that landed on the tip.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LandedCommit {
-    /// The id in its trailer.
+    /// Id in the `Ralph-Attempt` trailer of the commit.
     pub attempt: String,
     /// The tasks whose work it has; none for a commit of the ledger alone.
     pub tasks: Vec<String>,
@@ -40,7 +40,7 @@ pub struct ArrivalLine {
     pub open_arrival: Option<ArrivalIntent>,
     /// A replay whose tip may not have been moved.
     pub open_replay: Option<CommitReplay>,
-    /// Why the last arrival waits.
+    /// Reason why the last arrival waits.
     pub wait: Option<ArrivalWait>,
     /// The commit that a person's decision took away from the tip. The ref may not have been moved.
     pub let_go: Option<String>,
@@ -51,7 +51,6 @@ pub struct ArrivalLine {
 pub enum RunState {
     /// A loop is at work, or was killed and its next start goes on.
     Open,
-    /// The run has ended.
     Ended,
 }
 

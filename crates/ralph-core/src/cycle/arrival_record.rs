@@ -44,7 +44,7 @@ pub struct TakenOverFile {
     pub content: String,
 }
 
-/// An entry of home's index.
+/// Entry in the index of home.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StagedEntry {
     /// Six octal digits, as git writes them.
@@ -75,7 +75,7 @@ pub enum ArrivalWay {
     FilesOnly,
 }
 
-/// Commits are about to arrive.
+/// Intent: landed commits are about to arrive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalIntent {
     #[serde(default)]
@@ -101,7 +101,7 @@ pub struct ArrivedCommits {
     pub commits: usize,
 }
 
-/// Commits that did not arrive.
+/// Commits that did not arrive, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotArrived {
     pub why: ArrivalWait,
@@ -127,9 +127,9 @@ pub struct ReplayedCommit {
 pub struct CommitReplay {
     /// The commit of the branch on which they are.
     pub onto: String,
-    /// The tip before.
+    /// Tip before the replay.
     pub old_tip: String,
-    /// The tip afterwards.
+    /// Tip after the decision.
     pub tip: String,
     pub commits: Vec<ReplayedCommit>,
     /// Attempts whose commits the branch has lost; their tasks return to pending.
@@ -171,7 +171,7 @@ pub struct SettledCommits {
     pub way: SettlementWay,
     /// The tip that they ended in.
     pub commit: String,
-    /// The tip afterwards.
+    /// Tip after the decision.
     pub tip: String,
 }
 

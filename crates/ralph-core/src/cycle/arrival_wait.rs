@@ -15,7 +15,7 @@ const SHORT_COMMIT: usize = 10;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum ArrivalWait {
-    /// They touch files that are changed, untracked or ignored in home.
+    /// The commits touch files that are changed, untracked or ignored in home.
     Edited { paths: Vec<String> },
     /// A ledger file or spec in home has an edit that no landed commit contains yet.
     NotTakenOver { path: String },
@@ -83,7 +83,7 @@ impl ArrivalWait {
         format!("{}; `{command}` {effect}", self.reason(waiting))
     }
 
-    /// What waits, and why.
+    /// Describe the waiting commits and the reason, without the way out.
     pub fn reason(&self, waiting: WaitingCommits<'_>) -> String {
         let branch = waiting.branch;
         let (subject, they) = match waiting.count {

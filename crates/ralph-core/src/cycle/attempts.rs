@@ -14,36 +14,36 @@ use crate::words::short;
 /// Most names, and most lines of a gate's output, that a summary in words has.
 const MOST_LINES: usize = 6;
 
-/// How an attempt ended.
+/// State of an attempt: in progress, landed, failed or interrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum Fate {
-    /// It has not.
+    /// The attempt is in progress.
     Open,
-    /// It has not, and the loop that worked on it is gone.
+    /// The attempt has not ended, and its loop is gone.
     Interrupted,
-    /// Its work is where it belongs.
+    /// The work of the attempt landed.
     Landed {
         /// The commit, unless nothing was committed.
         commit: Option<String>,
-        /// How the task was left.
+        /// State in which the task was left.
         landing: Landing,
-        /// How far it is proven.
+        /// Degree to which the work is proven.
         proof: Proof,
     },
-    /// It was rolled back.
+    /// The attempt failed and was rolled back.
     Failed {
-        /// Why.
+        /// Reason for the failure.
         failure: Failure,
         /// The ref that keeps its work.
         salvage: Option<String>,
     },
-    /// It met a usage limit and was rolled back, uncounted.
+    /// The attempt met a usage limit and was rolled back. It does not count.
     Limited,
 }
 
 impl Fate {
-    /// Whether it landed.
+    /// Check whether the attempt landed.
     pub fn is_landed(&self) -> bool {
         matches!(self, Self::Landed { .. })
     }
@@ -94,49 +94,50 @@ impl Fate {
 /// report and the API.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AttemptSummary {
-    /// How it began.
+    /// Record of the start of the attempt.
     #[serde(flatten)]
     pub started: Started,
-    /// When it began, RFC 3339.
+    /// Start of the attempt, RFC 3339.
     pub started_at: String,
-    /// When it ended, RFC 3339.
+    /// End of the attempt, RFC 3339. `None` while it is in progress.
     pub ended_at: Option<String>,
-    /// How it ended.
+    /// State of the attempt.
     #[serde(flatten)]
     pub fate: Fate,
-    /// How it ended, in a word or two.
+    /// State of the attempt in a word or two.
     pub words: String,
-    /// How the backend ended, as a word.
+    /// Outcome of the backend's run as one stable word.
     pub outcome: Option<String>,
-    /// How the backend ended, in words.
+    /// Outcome of the backend's run as a sentence.
     pub outcome_message: Option<String>,
-    /// What the agent claims.
+    /// Claim of the agent about its task.
     pub claim: Option<Claim>,
     /// One line about what was done.
     pub summary: String,
-    /// The backend's session.
+    /// Id of the backend's session.
     pub session: Option<String>,
-    /// The file with the handoff.
+    /// File with the handoff.
     pub handoff: Option<String>,
-    /// How many files it changed.
+    /// Number of files that the attempt changed, without the ledger.
     pub changed_files: Option<usize>,
-    /// Dollars, where known.
+    /// Cost of the backend's run in dollars, if known.
     pub cost_usd: Option<f64>,
     /// Tokens in and out, where known.
     pub tokens: Option<(u64, u64)>,
-    /// Milliseconds of the backend's run.
+    /// Duration of the backend's run in milliseconds.
     pub duration_ms: Option<u64>,
-    /// What the gates said.
+    /// Verdict of the gates. `None` until they have run.
     pub verdict: Option<GateVerdict>,
 }
 
 impl AttemptSummary {
-    /// The gates that ran.
+    /// Return the results of the gates that ran.
     pub fn checks(&self) -> &[GateCheck] {
         self.verdict.as_ref().map(|verdict| verdict.checks.as_slice()).unwrap_or_default()
     }
 
-    /// How many gates were green: `2 of 3`, and nothing when none ran.
+    /// Return the number of green gates in words: `2 of 3`, or `none` when no gate ran.
+    /// Without a verdict, return `None`.
     pub fn gate_words(&self) -> Option<String> {
         let checks = &self.verdict.as_ref()?.checks;
         let green = checks.iter().filter(|check| check.is_green()).count();
@@ -144,7 +145,7 @@ impl AttemptSummary {
         Some(if checks.is_empty() { "none".to_owned() } else { words })
     }
 
-    /// Where its work is, short enough for a table.
+    /// Return the commit or the ref that keeps the work, short enough for a table.
     pub fn kept_short(&self) -> Option<&str> {
         let kept = self.fate.kept();
         if self.fate.is_landed() { kept.map(short) } else { kept }
@@ -219,17 +220,17 @@ fn is_stack_frame(line: &str) -> bool {
 /// One attempt as the journal tells it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptView {
-    /// How it began.
+    /// Record of the start of the attempt.
     pub started: Started,
-    /// When.
+    /// Start of the attempt, RFC 3339.
     pub at: String,
-    /// When it ended.
+    /// End of the attempt, RFC 3339. `None` while it is in progress.
     pub ended_at: Option<String>,
-    /// How the backend ended.
+    /// End of the backend's run. `None` until it has ended.
     pub backend: Option<BackendEnd>,
-    /// What the gates said.
+    /// Verdict of the gates. `None` until they have run.
     pub verdict: Option<GateVerdict>,
-    /// How it ended.
+    /// State of the attempt.
     pub fate: Fate,
     /// The branch to which its work went, once it has landed.
     pub branch: LandedBranch,
@@ -286,7 +287,7 @@ impl AttemptView {
     }
 }
 
-/// How far an attempt that is under way has come.
+/// Phase of an attempt that is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "PhaseKind")]
@@ -304,24 +305,24 @@ pub enum Phase {
 /// An attempt that is under way, or was when a crash came.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenAttempt {
-    /// How it began.
+    /// Record of the start of the attempt.
     pub started: Started,
-    /// The commit before it.
+    /// Commit that the attempt started from.
     pub base: AttemptBase,
-    /// How the backend ended, once it has.
+    /// End of the backend's run. `None` until it has ended.
     pub ended: Option<BackendEnd>,
-    /// What the backend changed, once it has ended.
+    /// Changes made by the backend. Empty until it has ended.
     pub candidate: Candidate,
     /// The landing that was about to happen, also when a refusal turned it into a rollback.
     pub intent: Option<Box<LandIntent>>,
     /// The failure, once its work is being rolled back.
     pub failure: Option<Box<FailIntent>>,
-    /// How often a crash had interrupted the task before.
+    /// Number of crashes that interrupted the task before.
     pub crashes: u32,
 }
 
 impl OpenAttempt {
-    /// How far it has come.
+    /// Return the current phase of the attempt.
     pub fn phase(&self) -> Phase {
         match (&self.failure, &self.intent, &self.ended) {
             (Some(_), _, _) => Phase::RollingBack,
@@ -335,9 +336,9 @@ impl OpenAttempt {
 /// A gate of the last attempt that has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateSeen {
-    /// Which one.
+    /// Record of the start of the gate.
     pub start: GateStart,
-    /// When it began.
+    /// Start of the gate, RFC 3339.
     pub at: String,
     /// Whether it was green, once it has ended.
     pub passed: Option<bool>,

@@ -24,12 +24,12 @@ const BARREN: usize = 5;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Breaker;
 
-/// It tripped, and this is why.
+/// Reason why the circuit breaker tripped, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tripped {
-    /// In one line.
+    /// Reason in one line.
     pub reason: String,
-    /// One line an attempt.
+    /// Evidence, one line for each attempt.
     pub evidence: Vec<String>,
 }
 

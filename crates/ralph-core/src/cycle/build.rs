@@ -1,4 +1,4 @@
-//! What the build loop does next, and how it ends.
+//! Next step of the build loop, and its end.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,31 +12,31 @@ use super::breaker::{Breaker, Tripped};
 use super::history::History;
 use super::run_record::RunCommand;
 
-/// What a run may use.
+/// Limits of one build run: its iterations and its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Most iterations.
+    /// Maximum number of iterations.
     pub iterations: u32,
-    /// Most dollars.
+    /// Maximum cost in dollars. `None` means no limit.
     pub cost: Option<f64>,
     /// Whether the loop ends after one attempt.
     pub once: bool,
 }
 
-/// How far a run has come.
+/// State of a run: its iterations, its cost and reasons to end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// Iterations that count.
+    /// Iterations that count towards the limit.
     pub iterations: u32,
-    /// Dollars spent.
+    /// Dollars spent so far.
     pub cost: f64,
     /// An attempt was ended because the money was used up, whatever `cost` knows of it.
     pub out_of_money: bool,
-    /// How the attempt of `--once` ended, once it has.
+    /// Result of the attempt of `--once`. `None` until it has ended.
     pub once: Option<OnceEnd>,
-    /// The breaker's word.
+    /// Result of the breaker, if it tripped.
     pub tripped: Option<Tripped>,
-    /// A signal came.
+    /// Signal that asks for the end, if one came.
     pub signal: Option<Signal>,
     /// Somebody asked the loop to stop after this attempt.
     pub stop_asked: bool,
@@ -47,7 +47,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// What the journal knows about it; the rest is for the loop to say.
+    /// Read the progress from the journal. The loop itself sets the rest.
     pub fn of(history: &History) -> Self {
         // Whatever is broken down is dealt with; how often that happens has a limit of its own.
         let split = RunCommand::last(history) != RunCommand::Build;
@@ -65,16 +65,16 @@ impl Progress {
     }
 }
 
-/// How the attempt of `--once` ended.
+/// Result of the attempt of `--once`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnceEnd {
-    /// Its work landed.
+    /// The work landed.
     Landed,
-    /// It did not.
+    /// The work did not land.
     Failed,
 }
 
-/// Which signal asked for the end.
+/// Signal that asks the loop to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Signal {
@@ -84,7 +84,7 @@ pub enum Signal {
     Terminate,
 }
 
-/// What to do.
+/// Next step of the build loop.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Work on this task.
@@ -93,27 +93,27 @@ pub enum Step {
     End(End),
 }
 
-/// How a loop ended.
+/// Reason why a loop ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", content = "detail", rename_all = "snake_case")]
 pub enum End {
     /// Every task is accepted or skipped.
     Complete,
-    /// What was asked for is done, and no gate proves what landed.
+    /// The requested work is done, but no gate proves it.
     Unproven {
-        /// The tasks.
+        /// Ids of the tasks.
         tasks: Vec<String>,
     },
-    /// What was asked for is done, and commits wait to arrive in home.
+    /// The requested work is done, but commits wait to arrive in home.
     Waiting {
         /// The reason, with the command that brings them.
         why: String,
     },
     /// The one task that was asked for is accepted; others are left.
     TaskComplete(Id),
-    /// What is left cannot run; one line a task says why.
+    /// The remaining work cannot run.
     Blocked {
-        /// `id: why`.
+        /// Reasons in the form `id: why`, one line for each task.
         why: Vec<String>,
     },
     /// Work is done, and no verifier gave a usable verdict about it; one line each.
@@ -124,58 +124,58 @@ pub enum End {
     /// All iterations are used.
     #[serde(rename = "max_iterations_reached")]
     MaxIterations(u32),
-    /// The money is used up.
+    /// The budget is used up.
     #[serde(rename = "max_cost_reached")]
     MaxCost {
-        /// The limit.
+        /// Budget in dollars.
         limit: f64,
-        /// What was spent.
+        /// Dollars spent.
         spent: f64,
     },
     /// The attempt of `--once` landed.
     OnceLanded,
     /// The attempt of `--once` did not land.
     OnceFailed,
-    /// A signal came.
+    /// A signal ended the loop.
     Interrupted(Signal),
-    /// Somebody asked for it.
+    /// The loop was asked to stop.
     Stopped,
     /// The breaker tripped.
     #[serde(rename = "no_progress")]
     Breaker(Tripped),
     /// A usage limit, and nobody wants to wait.
     UsageLimit {
-        /// What the backend said, with the time of the reset.
+        /// Message of the backend, with the time of the reset.
         reason: String,
     },
     /// Nothing would go better with the next task.
     #[serde(rename = "backend_unusable")]
     Backend {
-        /// Why, with what to do.
+        /// Reason why the backend cannot be used.
         reason: String,
-        /// What to do about it.
+        /// Advice for the user.
         advice: Option<String>,
     },
     /// A gate cannot be run, so nothing could be proven.
     #[serde(rename = "gate_unusable")]
     Gate {
-        /// Which one, and why not.
+        /// Name of the gate, and the reason why it cannot run.
         reason: String,
-        /// What to do about it.
+        /// Advice for the user.
         advice: String,
     },
     /// progress.md says that all is done, and tasks are open.
     FalseDone,
     /// No agent made a plan that can be used.
     NoPlan {
-        /// What is wrong with the last one.
+        /// Problem of the last plan.
         why: String,
-        /// Where to read it.
+        /// Log that shows the problem.
         log: Option<String>,
     },
     /// Somebody paused the loop, or a person has to decide.
     Paused {
-        /// Why.
+        /// Reason for the pause.
         reason: String,
     },
 }
@@ -359,7 +359,7 @@ impl End {
     }
 }
 
-/// The program's exit code.
+/// Return the exit code of the program for an end.
 pub fn exit_code(end: &End) -> u8 {
     match end {
         End::Complete | End::TaskComplete(_) | End::OnceLanded => 0,

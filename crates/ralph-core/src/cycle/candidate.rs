@@ -12,26 +12,22 @@ pub struct AttemptBase {
     pub keeper: String,
     /// The attempt or the consultation, a ULID.
     pub attempt: String,
-    /// The commit.
     pub commit: Oid,
 }
 
-/// The change of one path.
+/// Kind of the change of one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathChange {
     /// New, or with other content or rights.
     Written,
-    /// Gone.
     Deleted,
 }
 
 /// A path that an attempt changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedPath {
-    /// The path.
     pub path: RepoPath,
-    /// The change.
     pub change: PathChange,
 }
 

@@ -39,9 +39,9 @@ use crate::view::Tally;
 /// One line of the event stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event<'a> {
-    /// When, RFC 3339.
+    /// Time of the event, RFC 3339.
     pub timestamp: &'a str,
-    /// What happened.
+    /// Kind of the event, with its details.
     pub kind: EventKind<'a>,
 }
 
@@ -59,7 +59,7 @@ impl Serialize for Event<'_> {
 /// Defines the kinds of events with their names and what the reference page says about them.
 macro_rules! event_kinds {
     ($($(#[doc = $doc:literal])+ $kind:ident($payload:ty) = $name:literal,)+) => {
-        /// What happened, with its numbers and ids.
+        /// Kind of an event, with its numbers and ids.
         #[derive(Clone, Debug, PartialEq, serde::Serialize)]
         #[serde(untagged)]
         pub enum EventKind<'a> {
@@ -96,7 +96,7 @@ event_kinds! {
     IterationStart(&'a Started) = "iteration_start",
     /// The backend of an attempt ended.
     BackendEnd(&'a BackendEnd) = "backend_end",
-    /// An agent asks a person.
+    /// An agent asks a person for a decision.
     HumanReviewRequested(ReviewRequest) = "human_review_requested",
     /// A gate began.
     GateStart(&'a GateStart) = "gate_start",
@@ -110,7 +110,7 @@ event_kinds! {
     IterationEnd(AttemptEnd<'a>) = "iteration_end",
     /// Landed commits are on the branch.
     Arrived(&'a ArrivedCommits) = "arrived",
-    /// Landed commits wait.
+    /// Landed commits wait to arrive.
     NotArrived(&'a NotArrived) = "not_arrived",
     /// Waiting commits were written again on top of the person's commits.
     Replayed(&'a CommitReplay) = "replayed",
@@ -122,7 +122,7 @@ event_kinds! {
     Amendments(&'a PlanAmended) = "amendments",
     /// A usage limit was met, and ralph waits.
     Waiting(&'a UsageWait) = "waiting",
-    /// The wait is over.
+    /// The wait for a usage limit is over.
     WaitEnd(NoDetails) = "wait_end",
     /// The operator paused the loop.
     Pause(&'a OperatorCommand) = "pause",
@@ -144,7 +144,7 @@ event_kinds! {
     CommandIgnored(&'a OperatorCommand) = "command_ignored",
     /// A command could not be read or carried out.
     CommandRefused(&'a Remark) = "command_refused",
-    /// Construct began with a spec.
+    /// Construct began to work on a spec.
     ConstructStart(&'a ConstructStart) = "construct_start",
     /// An iteration of construct began.
     ConstructIteration(&'a IterationStart) = "construct_iteration",
@@ -158,17 +158,17 @@ event_kinds! {
     NotVerified(&'a NotVerified) = "not_verified",
     /// Construct ended.
     ConstructSummary(&'a Summary) = "construct_summary",
-    /// A spec is one commit.
+    /// The work of a spec became one commit.
     SpecComplete(&'a SpecLanded) = "spec_complete",
-    /// A spec was given up.
+    /// ralph gave up on a spec.
     SpecFailed(&'a SpecFailed) = "spec_failed",
-    /// A step of `ralph agent`.
+    /// `ralph agent` reports a step.
     AgentStep(&'a Remark) = "agent_step",
     /// The command of `[lane] setup` is about to run.
     LaneSetup(&'a Remark) = "lane_setup",
     /// An agent beside the one that writes code is asked something.
     AgentStart(&'a Asked) = "agent_start",
-    /// Such an agent has answered.
+    /// An agent beside the one that writes code has answered.
     AgentEnd(&'a Answered) = "agent_end",
     /// A pass has looked at an attempt.
     AgentPass(&'a PassAnswer) = "agent_pass",
@@ -202,7 +202,7 @@ event_kinds! {
     Recovered(&'a Remark) = "recovered",
     /// Something that stops nothing, and that a person should know.
     Warning(&'a Remark) = "warning",
-    /// A backend says something. Live.
+    /// A backend reports an event. Live.
     Backend(StreamedEvent<'a>) = "backend",
     /// A second of a wait passed. Live, and not on `--json`.
     Tick(WaitTick<'a>) = "tick",
@@ -210,11 +210,11 @@ event_kinds! {
     Paused(NoDetails) = "paused",
 }
 
-/// Nothing but the fact.
+/// Payload of an event without details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, JsonSchema)]
 pub struct NoDetails {}
 
-/// What the knowledge index knows.
+/// State of the knowledge index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, JsonSchema)]
 pub struct IndexedUpTo {
     /// The last iteration that is in it.
@@ -231,59 +231,59 @@ pub struct UndoneIndex<'a> {
 /// The end of an attempt, from its first record to its last.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
 pub struct AttemptEnd<'a> {
-    /// The number of the attempt.
+    /// Number of the attempt.
     pub iteration: u32,
-    /// The task.
+    /// Id of the task.
     pub task_id: &'a str,
-    /// The attempt.
+    /// Id of the attempt.
     pub attempt: &'a str,
-    /// How it ended.
+    /// State in which the attempt ended.
     #[serde(flatten)]
     pub fate: &'a Fate,
     /// One line about what was done, in the words of the agent.
     pub summary: &'a str,
-    /// What a person should know about a landing.
+    /// Remarks for people about a landing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// What becomes of the task after an attempt that did not land.
+    /// Next state of the task after an attempt that did not land.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub then: Option<AfterFailure>,
-    /// What the gates said.
+    /// Verdict of the gates.
     #[serde(skip)]
     pub verdict: Option<&'a GateVerdict>,
-    /// How the tasks stand afterwards.
+    /// Number of tasks by state, after the attempt.
     pub tasks: Tally,
 }
 
 /// A landed attempt whose proof is the word of a verifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, JsonSchema)]
 pub struct ReviewedAttempt<'a> {
-    /// The number of the attempt.
+    /// Number of the attempt.
     pub iteration: u32,
-    /// The task.
+    /// Id of the task.
     pub task_id: &'a str,
-    /// The attempt.
+    /// Id of the attempt.
     pub attempt: &'a str,
-    /// How far it is proven now.
+    /// Degree to which the work is proven now.
     pub proof: &'a Proof,
 }
 
-/// Something that a backend says.
+/// Event of a backend, passed on while it runs.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
 pub struct StreamedEvent<'a> {
     /// The attempt; empty for an agent beside it.
     pub attempt: &'a str,
-    /// What it says.
+    /// Event that the backend reports.
     #[serde(flatten)]
     pub event: &'a BackendEvent,
 }
 
-/// A second of a wait.
+/// One second of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, JsonSchema)]
 pub struct WaitTick<'a> {
-    /// What is waited for.
+    /// Reason for the wait.
     pub reason: &'a str,
-    /// Seconds left.
+    /// Seconds until the wait ends.
     pub seconds: u64,
 }
 
@@ -410,7 +410,7 @@ fn kind_of_command(command: &OperatorCommand) -> EventKind<'_> {
     }
 }
 
-/// What a backend asks a person, if it does.
+/// Return the question that a backend asks a person, if there is one.
 fn review_of(end: &BackendEnd, history: &History) -> Option<ReviewRequest> {
     let reason = match &end.claim {
         Claim::NeedsHuman { reason } => Some(reason),

@@ -135,7 +135,7 @@ fn write_command(command: &OperatorCommand, f: &mut std::fmt::Formatter<'_>) -> 
     }
 }
 
-/// Where a gate runs, when that is not what the backend left.
+/// Describe the tree that a gate runs on. Return nothing for the tree that the backend left.
 fn place(on: On) -> &'static str {
     match on {
         On::Result => "",
@@ -144,7 +144,7 @@ fn place(on: On) -> &'static str {
     }
 }
 
-/// What the gates said, in words that claim no more than they did.
+/// Describe a verdict of the gates, without claiming more than it says.
 fn gate_words(verdict: &GateVerdict) -> String {
     let red: Vec<&str> =
         verdict.checks.iter().filter(|c| !c.is_green()).map(|c| c.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What the journal's records add up to.
+//! History: the state that follows from the records of the journal.
 
 mod of_attempts;
 
@@ -27,12 +27,12 @@ use crate::gate::GateVerdict;
 use crate::memory::roles::directive::PostDirective;
 use crate::plan::Id;
 
-/// What was handed over and is not in the knowledge index yet.
+/// Work that is not in the knowledge index yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unindexed {
-    /// Bytes of handoffs.
+    /// Size of the handoffs in bytes.
     pub bytes: u64,
-    /// Backend runs.
+    /// Number of backend runs.
     pub iterations: u32,
     /// The last iteration that is in the index; 0 when none is.
     pub since: u32,
@@ -41,41 +41,41 @@ pub struct Unindexed {
 /// Updates of the knowledge index that were undone since the last one that was kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undone {
-    /// What was wrong with the last one, a line each.
+    /// Problems of the last undone update, one line each.
     pub why: Vec<String>,
-    /// How many in a row.
+    /// Number of undone updates in a row.
     pub times: u32,
-    /// How many backend runs the index did not know then.
+    /// Number of backend runs that were not in the index at that time.
     pub unindexed: u32,
 }
 
 /// One run of a backend in the ledger of costs: an attempt's, or an agent's that was asked something.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spending {
-    /// When it ended, RFC 3339.
+    /// End of the run, RFC 3339.
     pub at: String,
     /// The backend's name in the configuration.
     pub backend: String,
-    /// The model asked for.
+    /// Model that was requested.
     pub model: Option<String>,
     /// `build` for an attempt, else what the agent was asked for.
     pub role: AgentRole,
-    /// Dollars, where known.
+    /// Cost in dollars, if known.
     pub cost: Option<f64>,
     /// Tokens in and out, where known.
     pub tokens: Option<(u64, u64)>,
-    /// Milliseconds of its run.
+    /// Duration of the run in milliseconds.
     pub took_ms: u64,
 }
 
-/// What the records add up to.
+/// State that follows from the records of the journal.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    /// The last run.
+    /// Record of the start of the last run.
     pub run: Option<RunStart>,
-    /// When it began.
+    /// Start of the last run, RFC 3339.
     pub run_at: Option<String>,
-    /// How it ended; `None` while it goes on and after a crash.
+    /// End of the last run. `None` while it goes on and after a crash.
     pub run_end: Option<RunEnd>,
     /// When the last record was written, RFC 3339.
     pub last_at: Option<String>,
@@ -86,7 +86,7 @@ pub struct History {
     pub counted: u32,
     /// The last task that was worked on.
     pub last_task: Option<String>,
-    /// What the last run has spent, as far as that is known.
+    /// Dollars spent by the last run, as far as known.
     pub cost: f64,
     /// Whether some of its cost is unknown.
     pub cost_unknown: bool,
@@ -100,15 +100,15 @@ pub struct History {
     pub paused: bool,
     /// The operator wants the last run to end.
     pub stopping: bool,
-    /// What the knowledge index does not know yet.
+    /// Work that is not in the knowledge index yet.
     pub unindexed: Unindexed,
-    /// How construct stands.
+    /// State of the last construct.
     pub construct: Staged,
     /// Updates of the knowledge index that were undone.
     pub undone: Option<Undone>,
-    /// What the context agent advised after the last attempt.
+    /// Advice of the context agent after the last attempt.
     pub advice: Option<PostDirective>,
-    /// The attempt under way.
+    /// Attempt in progress.
     pub open: Option<OpenAttempt>,
     /// The landed commits of the last run and how far they have arrived.
     pub arrival: Option<ArrivalLine>,
@@ -116,13 +116,13 @@ pub struct History {
     pub left_arrivals: Vec<ArrivalLine>,
     /// Gates of the last attempt that have begun, in that order.
     pub gates: Vec<GateSeen>,
-    /// The consultation under way.
+    /// Consultation in progress.
     pub consulting: Option<Consulting>,
-    /// The wait under way.
+    /// Wait for a usage limit in progress.
     pub wait: Option<UsageWait>,
     /// Every attempt, oldest first.
     pub attempts: Vec<AttemptView>,
-    /// Commands that were carried out.
+    /// Ids of the commands that were carried out.
     pub commands: BTreeSet<String>,
     /// Commands that were found while a backend of the last run worked, and left to a person.
     pub doubted: Vec<DoubtedCommand>,
@@ -132,11 +132,12 @@ pub struct History {
     pub(super) given: Vec<String>,
     /// Changes of the plan by agents, with their times, oldest first.
     pub(super) amended: Vec<(String, PlanAmended)>,
-    /// Where those begin that came after the last run that ended complete.
+    /// Index in `amended` of the first change after the last run that ended complete.
     pub(super) amended_from: usize,
-    /// Where the attempts of the last run, or of its last construct, begin.
+    /// Index in `attempts` of the first attempt of the last run, or of its last construct.
     pub(super) loop_from: usize,
-    /// Where the work begins that came after the last run that ended complete.
+    /// Index in `attempts` of the first attempt after the last run that ended complete,
+    /// or that ended and allowed unproven work.
     pub(super) work_from: usize,
     /// The task that was only researched last, and how often in a row.
     pub(super) researched: Option<(String, u32)>,
@@ -149,7 +150,7 @@ pub struct History {
 }
 
 impl History {
-    /// Read records, oldest first.
+    /// Build the history from records, oldest first.
     pub fn of<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Self {
         let mut history = Self::default();
         for entry in entries {
@@ -158,7 +159,7 @@ impl History {
         history
     }
 
-    /// One more record.
+    /// Add one more record to the history.
     pub fn add(&mut self, entry: &Entry) {
         self.last_at = Some(entry.at.clone());
         self.follow_arrival(&entry.record);
@@ -329,7 +330,7 @@ impl History {
         }
     }
 
-    /// The last run ended.
+    /// Record the end of the last run.
     pub fn end_run(&mut self, end: RunEnd) {
         self.run_end = Some(end);
         self.stopping = false;

@@ -9,7 +9,7 @@ use crate::gate::{FailingNames, GateRuling, GateVerdict};
 use crate::plan::Task;
 use crate::words::count;
 
-/// How far a landed result is proven.
+/// Degree to which a landed result is proven.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
@@ -43,23 +43,23 @@ impl Proof {
 /// Everything the judgement of an attempt depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence<'a> {
-    /// How the backend ended.
+    /// Outcome of the backend's run.
     pub outcome: &'a Outcome,
-    /// What it claims.
+    /// Claim of the agent about its task.
     pub claim: &'a Claim,
-    /// What it asks a person, beside its claim.
+    /// Question of the agent to a person, beside its claim.
     pub review: Option<&'a str>,
-    /// How many paths it changed.
+    /// Number of paths that the attempt changed.
     pub changed: usize,
     /// Paths that it must not change and did (specs, prompts, configuration, submodules).
     pub forbidden: &'a [String],
-    /// How often the task landed in part before, since it last landed whole.
+    /// Number of times that the task landed in part since it last landed whole.
     pub partial_landings: usize,
-    /// What the gates said, once they have run.
+    /// Verdict of the gates. `None` until they have run.
     pub verdict: Option<&'a GateVerdict>,
 }
 
-/// Why an attempt failed.
+/// Kind of the failure of an attempt.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -67,42 +67,42 @@ pub struct Evidence<'a> {
 pub enum FailureKind {
     /// A gate is red.
     Gates,
-    /// Nothing changed.
+    /// No file changed.
     NoChange,
     /// No claim, or an answer nobody can read.
     BadOutput,
-    /// It took too long.
+    /// The run exceeded its time limit.
     Timeout,
-    /// It fell silent.
+    /// The backend was silent for too long.
     Idle,
-    /// Its context was full.
+    /// The context was full.
     ContextLimit,
-    /// It used all its turns.
+    /// The backend used all its turns.
     MaxTurns,
-    /// The money was used up.
+    /// The budget was used up.
     Budget,
     /// The program or its model failed.
     Backend,
-    /// It changed what it must not change.
+    /// The attempt changed files that it must not change.
     Forbidden,
-    /// It changed judges, and that is forbidden here.
+    /// The attempt changed judges, and the configuration forbids that.
     Judges,
-    /// It did a part of its task, which landed in parts too often before.
+    /// The attempt did a part of its task, and the task landed in part too often before.
     PartlyDone,
     /// A hook of the repository refused the commit.
     Hook,
-    /// Somebody ended it; not counted.
+    /// The attempt was interrupted. It does not count.
     Interrupted,
     /// Ralph was ended in the middle of it more often than is forgiven.
     Crashed,
-    /// It cannot go on; the task is blocked, nothing is counted.
+    /// The agent cannot continue. The task is blocked, and nothing is counted.
     Blocked,
-    /// Its result does not fit the user's own changes; the task is blocked, nothing is counted.
+    /// The result does not fit the user's own changes. The task is blocked, and nothing is counted.
     Conflict,
 }
 
 impl FailureKind {
-    /// Whether a retry is spent.
+    /// Check whether the failure uses up a retry.
     pub fn counts(self) -> bool {
         !matches!(self, Self::Interrupted | Self::Blocked | Self::Conflict | Self::Budget)
     }
@@ -112,7 +112,7 @@ impl FailureKind {
         matches!(self, Self::Timeout | Self::Idle | Self::ContextLimit)
     }
 
-    /// In words.
+    /// Return the kind in words for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::Gates => "gates failed",
@@ -136,10 +136,10 @@ impl FailureKind {
     }
 }
 
-/// A failed attempt.
+/// Failure of an attempt: its kind and its message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
-    /// What kind.
+    /// Kind of the failure.
     pub kind: FailureKind,
     /// In words, with what a person needs to know.
     pub message: String,
@@ -156,7 +156,7 @@ impl Failure {
         Self { kind, message, fingerprint }
     }
 
-    /// What the next attempt is told about it, as markdown.
+    /// Write the text about the failure for the next attempt, as markdown.
     pub fn retry_context(&self, verdict: Option<&GateVerdict>) -> String {
         let of_gates = matches!(self.kind, FailureKind::Gates | FailureKind::Judges);
         match verdict.filter(|verdict| of_gates && !verdict.passed()) {
@@ -165,7 +165,7 @@ impl Failure {
         }
     }
 
-    /// What kind and why in one line, each thing said once.
+    /// Format the kind and the message as one line, without repetition.
     pub fn told(&self) -> String {
         let (words, message) = (self.kind.words(), self.message.trim());
         match self.kind {
@@ -181,7 +181,7 @@ impl Failure {
     }
 }
 
-/// How often a task may be interrupted before that counts.
+/// Number of interruptions of a task that do not count.
 pub(super) const FREE_CRASHES: u32 = 3;
 
 impl Failure {
@@ -196,35 +196,35 @@ impl Failure {
     }
 }
 
-/// What becomes of an attempt.
+/// Decision about an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Run the gates, then ask again.
     Gate,
-    /// Land it.
+    /// Land the work.
     Land {
-        /// How the task is left.
+        /// State in which the task is left.
         landing: super::Landing,
-        /// How far it is proven.
+        /// Degree to which the work is proven.
         proof: Proof,
     },
-    /// Roll it back.
+    /// Roll the attempt back.
     Fail(Failure),
     /// Roll it back and try again at this time, uncounted.
     Wait {
         /// Seconds since 1970, where the backend said so.
         until: Option<i64>,
-        /// What it said.
+        /// Message of the backend.
         reason: String,
     },
     /// Roll it back and end the loop: nothing would go better with the next task.
     Stop {
-        /// Why.
+        /// Reason why the loop ends.
         reason: String,
     },
 }
 
-/// Decide about an attempt.
+/// Decide whether an attempt lands, fails, waits or stops the loop.
 pub fn judge(evidence: &Evidence<'_>) -> Decision {
     if let Some(decision) = of_outcome(evidence.outcome) {
         return decision;

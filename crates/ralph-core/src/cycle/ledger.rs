@@ -1,7 +1,8 @@
-//! What an attempt writes into the plan, in whatever format it is: text in, text out.
+//! Changes that an attempt makes to the plan, in any format: text in, text out.
 //!
-//! `plan` is always what `text` says: whoever calls has parsed it already, and a long plan takes long.
-//! Each function does nothing when the plan says it already, so that a recovery may call it again.
+//! `plan` is always the parsed form of `text`. The caller has parsed it already, and parsing a
+//! long plan takes long. Each function does nothing when the plan already says so. Therefore a
+//! recovery may call it again.
 
 use crate::format::progress::{self, Attempt, LogRow};
 use crate::format::{EditError, Format, codec, implementation};
@@ -10,38 +11,36 @@ use crate::plan::{Edit, Fate, Id, Lookup, Plan, Retirement, State, Task, verbs};
 use super::judge::{Failure, FailureKind};
 use super::record::Landing;
 
-/// Who is written as the author of implementation.json.
+/// Author to write into implementation.json.
 const AUTHOR: &str = "build-mode";
 
-/// What the plan is told about an attempt.
+/// Facts about an attempt to write into the plan.
 #[derive(Clone, Debug)]
 pub struct Note<'a> {
-    /// The task.
     pub task: &'a Id,
-    /// The attempt's number.
+    /// Number of the attempt.
     pub iteration: u32,
     /// When it began, as the log shows it.
     pub started: &'a str,
-    /// How long it took, as the log shows it.
+    /// Duration of the attempt, as the log shows it.
     pub took: &'a str,
     /// One line about what was done.
     pub summary: &'a str,
-    /// What the agent says that it tried, for Recent Attempts; empty when it said nothing.
+    /// Account of the agent for Recent Attempts. Empty when there is none.
     pub story: &'a str,
-    /// Now, RFC 3339.
+    /// Current time, RFC 3339.
     pub at: &'a str,
-    /// How many Recent Attempts are kept.
+    /// Number of Recent Attempts to keep.
     pub keep: usize,
 }
 
 /// A failed attempt, as the plan is told about it.
 #[derive(Clone, Debug)]
 pub struct Defeat<'a> {
-    /// Why.
     pub failure: &'a Failure,
-    /// The task's retries afterwards.
+    /// Retries of the task after this attempt.
     pub retries: u32,
-    /// Most of them.
+    /// Maximum number of retries of the task.
     pub max_retries: u32,
     /// An unused id, for formats in which an issue takes the place of a failed task.
     pub issue: Id,
@@ -61,7 +60,7 @@ pub fn begin(plan: &Plan, text: &str, task: &Id, at: &str) -> Result<String, Edi
     }
 }
 
-/// The attempt's work has landed.
+/// Write into the plan that the attempt's work has landed.
 pub fn land(
     plan: &Plan,
     text: &str,
@@ -104,7 +103,7 @@ pub fn claim(
     }
 }
 
-/// The attempt was rolled back.
+/// Write into the plan that the attempt was rolled back.
 pub fn fail(
     plan: &Plan,
     text: &str,

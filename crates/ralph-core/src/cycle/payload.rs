@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 
 use super::arrival_record::TakenOverFile;
 
-/// One sentence.
+/// Remark for people, in one sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Remark {
-    /// The sentence.
+    /// Text of the remark.
     pub text: String,
 }
 
 impl Remark {
-    /// A remark that says this.
+    /// Create a remark with this text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into() }
     }
 }
 
-/// A sentence about a task.
+/// Remark about a task, in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskRemark {
-    /// The task.
+    /// Id of the task.
     #[serde(rename = "task_id")]
     pub task: String,
-    /// The sentence.
+    /// Text of the remark.
     pub text: String,
 }
 
@@ -39,7 +39,7 @@ pub struct ReviewRequest {
     /// The attempt that asked, unless the context agent did before one began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<String>,
-    /// The question.
+    /// Question for the person.
     pub reason: String,
 }
 
@@ -50,7 +50,7 @@ pub struct SpecLanded {
     pub spec: Option<String>,
     /// The commit, unless there was nothing to commit.
     pub commit: Option<String>,
-    /// The commit's subject.
+    /// Subject of the commit.
     pub subject: String,
     /// The id in the commit's `Ralph-Attempt` trailer.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -69,33 +69,33 @@ pub struct SpecLanded {
 /// A spec that was given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpecFailed {
-    /// The spec.
+    /// Name of the spec.
     pub spec: String,
-    /// The reason.
+    /// Reason for the failure.
     pub why: String,
     /// The stash entry or the ref that keeps its work.
     pub kept: Option<String>,
 }
 
-/// The answer of a pass.
+/// Answer of a pass about an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PassAnswer {
-    /// The name of the pass.
+    /// Name of the pass.
     pub pass: String,
-    /// The iteration of the attempt.
+    /// Iteration of the attempt.
     pub iteration: u32,
     /// The file with the whole answer, relative to the root.
     pub file: String,
-    /// The answer in one line.
+    /// Answer in one line.
     pub summary: String,
 }
 
 /// A pass without a usable answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PassFailure {
-    /// The name of the pass.
+    /// Name of the pass.
     pub pass: String,
-    /// The reason.
+    /// Reason for the failure.
     pub why: String,
 }
 
@@ -104,6 +104,6 @@ pub struct PassFailure {
 pub struct TreeRestored {
     /// What the agent was asked for.
     pub role: AgentRole,
-    /// The files.
+    /// Paths of the changed files.
     pub paths: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What a history is asked: about a task, a run, the next iteration.
+//! Queries on a history: about a task, a run or the next iteration.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ use crate::plan::{AmendmentOutcome, Plan, State, Task};
 /// A change of the plan by an agent, as reports and the page show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmendmentRow {
-    /// When, RFC 3339.
+    /// Time of the change, RFC 3339.
     pub at: String,
-    /// The number of the attempt.
+    /// Number of the attempt.
     pub iteration: u32,
     /// The task that the agent worked on.
     pub by_task: String,
-    /// What it did, or wanted to.
+    /// Change that the agent made or wanted to make.
     #[serde(flatten)]
     pub outcome: AmendmentOutcome,
-    /// The same in words.
+    /// Outcome in words for people.
     pub words: String,
 }
 
@@ -44,7 +44,7 @@ impl History {
         if self.open.is_some() { &self.given } else { &self.notes }
     }
 
-    /// How often in a row this task was only researched.
+    /// Return the number of times in a row that this task was only researched.
     pub fn researched(&self, task: &str) -> u32 {
         match &self.researched {
             Some((last, times)) if last == task => *times,
@@ -114,7 +114,7 @@ impl History {
         unproven
     }
 
-    /// The attempt with this id.
+    /// Find the attempt with this id.
     pub fn attempt(&self, id: &str) -> Option<&AttemptView> {
         self.attempts.iter().rev().find(|view| view.started.attempt == id)
     }
@@ -134,7 +134,8 @@ impl History {
         amendment_rows(self.amended.get(self.amended_from..).unwrap_or_default())
     }
 
-    /// What failed on this task since it last landed, newest last: the approaches not to repeat.
+    /// Return the failures on this task since it last landed, newest last.
+    /// A new attempt must not repeat these approaches.
     pub fn failures<'h>(&'h self, task: &'h str) -> Vec<(&'h AttemptView, &'h Failure)> {
         let mut found: Vec<_> = self
             .of_task(task)
@@ -159,7 +160,7 @@ impl History {
         attempt.retries > 0 && !answered.is_some_and(BackendEnd::has_answer)
     }
 
-    /// How often a task landed in part since it last landed whole.
+    /// Return the number of times that a task landed in part since it last landed whole.
     pub fn partial_landings(&self, task: &str) -> usize {
         let landings = self.of_task(task).rev().filter_map(|view| match view.fate {
             Fate::Landed { landing, .. } => Some(landing),

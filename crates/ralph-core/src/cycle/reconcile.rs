@@ -7,14 +7,14 @@
 use crate::format::{Codec, Format, codec, detect};
 use crate::plan::{Edit, Gate, Issue, Plan, PlanConfig, State, Task};
 
-/// What stays of a plan.
+/// Plan after the forbidden changes were undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// The plan as it is to be.
     pub text: String,
-    /// How many new tasks and issues are in it.
+    /// Number of new tasks and issues in the text.
     pub added: usize,
-    /// What was undone, one line each.
+    /// Changes that were undone, one line each.
     pub undone: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ pub fn reconcile(
     Some(Kept { text, added: added.count().min(most), undone })
 }
 
-/// What a plan says about how it is worked on.
+/// Return the gates, the settings and the current spec of a plan.
 fn settings(plan: &Plan) -> (&[Gate], PlanConfig, Option<&str>) {
     let config = PlanConfig { line: 0, ..plan.config.clone() };
     (&plan.gates, config, plan.current_spec.as_deref())
@@ -79,7 +79,7 @@ pub fn is_ticked(name: &str, text: &str, task: &Task) -> bool {
     plan.is_some_and(|plan| plan.task(&task.id).is_some_and(|t| t.state == State::Accepted))
 }
 
-/// What is in the new plan and was not in the old one.
+/// Tasks and issues that only the new plan has.
 struct Added<'p> {
     tasks: Vec<&'p Task>,
     issues: Vec<&'p Issue>,
@@ -101,7 +101,7 @@ impl<'p> Added<'p> {
         self.tasks.len() + self.issues.len()
     }
 
-    /// What is said when there is more of it than there may be.
+    /// Describe the added tasks and issues beyond the limit, if there are any.
     fn beyond(&self, most: usize) -> Option<String> {
         let names = self.tasks.iter().map(|t| t.name.as_str());
         let names = names.chain(self.issues.iter().map(|i| i.desc.as_str()));
@@ -111,7 +111,7 @@ impl<'p> Added<'p> {
     }
 }
 
-/// What became of the old tasks, as far as it is not theirs to become so.
+/// Describe the forbidden changes of old tasks: removal, another state or other retries.
 fn changed_states(old: &Plan, new: &Plan) -> Vec<String> {
     let told = |task: &Task| match new.task(&task.id) {
         None => Some(format!("{} was taken out", task.id)),

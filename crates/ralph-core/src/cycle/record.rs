@@ -1,4 +1,4 @@
-//! What the journal holds: one record a line, intents before something changes and facts after it.
+//! Records of the journal: one record a line, intents before a change and facts after it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,12 +29,12 @@ use crate::view::Tally;
 /// The number of the journal's form. It grows when an older ralph would misread what is written.
 pub const JOURNAL_FORM: u32 = 3;
 
-/// One line of the journal.
+/// One line of the journal: a record and its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// When, RFC 3339.
+    /// Time of the record, RFC 3339.
     pub at: String,
-    /// What.
+    /// Record of a fact or an intent.
     #[serde(flatten)]
     pub record: Record,
 }
@@ -49,25 +49,25 @@ pub enum Record {
     RunEnded(RunEnd),
     /// Intent: a backend is about to run.
     AttemptStarted {
-        /// The attempt.
+        /// Attempt that begins.
         #[serde(flatten)]
         started: Started,
-        /// The commit before it.
+        /// Commit that the attempt starts from.
         base: AttemptBase,
     },
     /// The backend has ended and what it left behind is saved.
     BackendEnded {
-        /// How it ended.
+        /// End of the backend's run.
         #[serde(flatten)]
         end: BackendEnd,
-        /// What it changed.
+        /// Changes made by the backend.
         candidate: Candidate,
     },
     /// A gate begins.
     GateStarted(GateStart),
-    /// It has ended; one that was ended from outside has no such record.
+    /// A gate has ended. A gate that was ended from outside has no such record.
     GateEnded(GateEnd),
-    /// The gates were run.
+    /// The gates have run and given a verdict.
     Judged(GateVerdict),
     /// Intent: the work is about to be put where it belongs.
     LandIntent(LandIntent),
@@ -97,7 +97,7 @@ pub enum Record {
     Settled(SettledCommits),
     /// Nothing can be done before a point in time.
     Waiting(UsageWait),
-    /// The wait is over.
+    /// The wait for a usage limit is over.
     Waited,
     /// A command of the operator was carried out; its id is not carried out again.
     Command(OperatorCommand),
@@ -105,13 +105,13 @@ pub enum Record {
     CommandRefused(Remark),
     /// Intent: agents are about to be asked that may change nothing of the project.
     Consulting(Consulting),
-    /// One of them begins.
+    /// An agent of a consultation begins.
     Asked(Asked),
-    /// One of them has ended.
+    /// An agent of a consultation has ended.
     Answered(Answered),
     /// All of them have, and the tree is as it was.
     Consulted {
-        /// Which consultation.
+        /// Id of the consultation.
         id: String,
     },
     /// The context agent wants to find out more before a task is tried.
@@ -122,37 +122,37 @@ pub enum Record {
     ReviewRequested(ReviewRequest),
     /// The context agent says that the work goes round in circles.
     StuckDetected(StuckDetection),
-    /// What the context agent advises after an attempt.
+    /// The context agent gave advice after an attempt.
     Advised(PostDirective),
     /// The knowledge index is about to be brought up to date.
     IndexDue(Trigger),
     /// An update of the knowledge index was undone.
     IndexUndone {
-        /// What was wrong with it, a line each.
+        /// Problems of the update, one line each.
         why: Vec<String>,
     },
-    /// What was handed over so far is in the knowledge index.
+    /// The knowledge index contains all handoffs so far.
     Indexed {
         /// The last iteration that is in it.
         iteration: u32,
     },
-    /// A spec is being constructed.
+    /// Construct began to work on a spec.
     ConstructStarted(ConstructStart),
     /// An iteration of construct began.
     IterationStarted(IterationStart),
     /// Intent: a stage of construct is about to begin.
     StageStarted(StageStart),
-    /// It has ended.
+    /// A stage of construct has ended.
     StageEnded(StageEnd),
     /// No verifier gave a usable verdict: a person has to look.
     NotVerified(NotVerified),
     /// `ralph construct` has ended.
     ConstructEnded(Summary),
-    /// A spec is one commit.
+    /// The work of a spec became one commit.
     SpecLanded(SpecLanded),
-    /// A spec was given up.
+    /// ralph gave up on a spec.
     SpecFailed(SpecFailed),
-    /// A step of `ralph agent`.
+    /// `ralph agent` reports a step.
     AgentStep(Remark),
     /// The command of `[lane] setup` is about to run.
     LaneSetup(Remark),
@@ -160,7 +160,7 @@ pub enum Record {
     Amended(PlanAmended),
     /// Sections of a prompt were left out to fit its budget.
     PromptTruncated(PromptSize),
-    /// How full a context is, or what was done about it.
+    /// A context is filling up, or ralph did something about it.
     ContextNoted(Remark),
     /// A pass has looked at an attempt.
     PassEnded(PassAnswer),
@@ -170,7 +170,7 @@ pub enum Record {
     LedgerRestored(Remark),
     /// An agent that may only look changed files, and they are as before.
     TreeRestored(TreeRestored),
-    /// What an earlier run left was brought to its end.
+    /// Work that an earlier run had left unfinished was completed.
     Recovered(Remark),
     /// Something that a person should know and that stops nothing.
     Warned(Remark),
@@ -183,23 +183,23 @@ pub struct UsageWait {
     pub attempt: String,
     /// When it is lifted, seconds since 1970.
     pub until: i64,
-    /// The backend.
+    /// Name of the backend.
     pub backend: String,
-    /// What the backend said.
+    /// Message of the backend.
     pub reason: String,
 }
 
-/// A landing that has happened.
+/// Landing of an attempt that has happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LandedAttempt {
-    /// The attempt.
+    /// Id of the attempt.
     pub attempt: String,
     /// The commit, unless nothing was committed.
     pub commit: Option<String>,
-    /// What a person should know: commits of the backend's own, files that were left out …
+    /// Remarks for people, for example about the backend's own commits or files that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// How the tasks stand afterwards.
+    /// Number of tasks by state, after the rollback.
     #[serde(default)]
     pub tasks: Tally,
     /// The commit is on the ref of its spec, not on the tip.
@@ -213,32 +213,32 @@ pub struct LandedAttempt {
     pub taken_over: Vec<TakenOverFile>,
 }
 
-/// A roll-back that has happened.
+/// Rollback of an attempt that has happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiscardedAttempt {
-    /// The attempt.
+    /// Id of the attempt.
     pub attempt: String,
     /// The ref that keeps its work.
     pub salvage: Option<String>,
-    /// What becomes of the task.
+    /// Next state of the task.
     #[serde(default)]
     pub then: AfterFailure,
-    /// How the tasks stand afterwards.
+    /// Number of tasks by state, after the rollback.
     #[serde(default)]
     pub tasks: Tally,
 }
 
-/// What becomes of a task after an attempt that did not land.
+/// Next state of a task after an attempt that did not land.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterFailure {
-    /// It is tried again, with so many attempts left.
+    /// The task is tried again, with this many attempts left.
     Retry(u32),
-    /// It is broken down into smaller tasks.
+    /// The task is broken down into smaller tasks.
     Decompose,
-    /// It is given up, or blocked.
+    /// ralph gives up on the task, or the task is blocked.
     GiveUp,
-    /// It is as before: nothing was counted.
+    /// The task is as before, because nothing was counted.
     #[default]
     Unchanged,
 }
@@ -246,52 +246,52 @@ pub enum AfterFailure {
 /// An agent changed the plan, or wanted to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanAmended {
-    /// Which attempt.
+    /// Id of the attempt.
     pub attempt: String,
-    /// Its number.
+    /// Number of the attempt.
     pub iteration: u32,
     /// The task that it worked on.
     #[serde(rename = "task_id")]
     pub task: String,
-    /// Each change.
+    /// Outcome of each change.
     #[serde(rename = "amendments")]
     pub outcomes: Vec<AmendmentOutcome>,
 }
 
-/// Which tree a gate looks at.
+/// Tree that a gate runs on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "GateTree")]
 pub enum On {
-    /// What the backend left.
+    /// The tree that the backend left.
     #[default]
     Result,
-    /// What it started from.
+    /// The tree that the attempt started from.
     Base,
     /// A commit that no attempt has left: replayed or merged.
     Alone,
 }
 
-/// A gate begins.
+/// Start of a run of one gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateStart {
-    /// Which attempt.
+    /// Id of the attempt.
     pub attempt: String,
-    /// Its name.
+    /// Name of the gate.
     pub gate: String,
-    /// What it looks at.
+    /// Tree that the gate runs on.
     pub on: On,
 }
 
-/// A gate has ended.
+/// End of a run of one gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateEnd {
-    /// Which one.
+    /// Start of the same gate run.
     #[serde(flatten)]
     pub start: GateStart,
-    /// Whether it was green.
+    /// True when the gate was green.
     pub passed: bool,
-    /// How long it took.
+    /// Duration of the gate run in milliseconds.
     #[serde(rename = "duration_ms")]
     pub took_ms: u64,
 }
@@ -301,78 +301,78 @@ pub struct GateEnd {
 pub struct Started {
     /// The attempt's id, unique for ever.
     pub attempt: String,
-    /// The run it belongs to.
+    /// Id of the run that the consultation belongs to.
     pub run: String,
-    /// Its number, which is never used again.
+    /// Number of the attempt. It is used again only after a usage limit.
     pub iteration: u32,
-    /// The task.
+    /// Id of the task.
     #[serde(rename = "task_id")]
     pub task: String,
-    /// The task's name, for people.
+    /// Name of the task, for people.
     pub name: String,
     /// Failed attempts on this task before.
     #[serde(rename = "retry")]
     pub retries: u32,
-    /// Most retries of this task.
+    /// Maximum number of retries of this task.
     #[serde(default)]
     pub max_retries: u32,
-    /// The backend's name.
+    /// Name of the backend.
     pub backend: String,
-    /// The model asked for.
+    /// Model that was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The stage log, relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
-    /// How the tasks stand.
+    /// Number of tasks by state.
     #[serde(default)]
     pub tasks: Tally,
 }
 
-/// How the backend's run went.
+/// End of the backend's run in an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BackendEnd {
-    /// Which attempt.
+    /// Id of the attempt.
     pub attempt: String,
-    /// The outcome.
+    /// Outcome of the run.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// Dollars; absent when nobody knows.
+    /// Cost in dollars. Absent when it is not known.
     #[serde(default, rename = "cost_usd", skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// Tokens in and out, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<(u64, u64)>,
-    /// Its session.
+    /// Id of the backend's session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// What it claims.
+    /// Claim of the agent about its task.
     pub claim: crate::claim::Claim,
-    /// What a person has to decide, although the task is complete.
+    /// Decision that a person has to make, although the task is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<String>,
     /// One line about what was done.
     #[serde(default)]
     pub summary: String,
-    /// What the agent says that it tried and what came of it, on one line; empty when it said nothing.
+    /// Account of the agent: its approach and the result, on one line. Empty when there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub story: String,
-    /// How many paths it changed, the ledger left out.
+    /// Number of paths that the backend changed, without the ledger.
     #[serde(rename = "changed_files")]
     pub changed: usize,
     /// Whether its answer could be read as a handoff (deletes the old failure context).
     #[serde(default)]
     pub handoff: Option<String>,
-    /// How long the handoff is, in bytes.
+    /// Size of the handoff in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub handoff_bytes: u64,
-    /// How long it took, in milliseconds.
+    /// Duration of the run in milliseconds.
     #[serde(default, rename = "duration_ms")]
     pub took_ms: u64,
 }
 
 impl BackendEnd {
-    /// What was tried: in the agent's own words, else the summary.
+    /// Return the account of the agent, or the summary if there is none.
     pub fn account(&self) -> &str {
         if self.story.is_empty() { &self.summary } else { &self.story }
     }
@@ -388,7 +388,7 @@ impl BackendEnd {
 pub struct Consulting {
     /// The consultation's id, unique for ever.
     pub id: String,
-    /// The run it belongs to.
+    /// Id of the run that the consultation belongs to.
     pub run: String,
     /// What they are asked for: index, prepare, verify …
     pub role: AgentRole,
@@ -399,64 +399,64 @@ pub struct Consulting {
 /// One agent of a consultation begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
-    /// The consultation's id.
+    /// Id of the consultation.
     pub id: String,
     /// What the agent is asked for.
     pub role: AgentRole,
-    /// What it is asked about; empty when that is clear.
+    /// Subject of the question. Empty when it is clear.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub item: String,
-    /// The backend's name.
+    /// Name of the backend.
     pub backend: String,
-    /// Its log, relative to the root.
+    /// Log of the agent, relative to the root.
     pub log: String,
 }
 
 /// One agent of a consultation has ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answered {
-    /// Which consultation.
+    /// Id of the consultation.
     pub id: String,
     /// What it was asked for.
     pub role: AgentRole,
-    /// What it was asked about; empty when that is clear.
+    /// Subject of the question. Empty when it is clear.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub item: String,
-    /// The backend's name.
+    /// Name of the backend.
     pub backend: String,
-    /// The model asked for.
+    /// Model that was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The outcome of its run.
+    /// Outcome of the agent's run.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// What came of it, in words: a verdict, why the answer is unusable, or the outcome.
+    /// Result in words: a verdict, the reason why the answer is unusable, or the outcome.
     pub answer: String,
     /// Whether the answer can be used.
     pub usable: bool,
-    /// Dollars; absent when nobody knows.
+    /// Cost in dollars. Absent when it is not known.
     #[serde(default, rename = "cost_usd", skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// Tokens in and out, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<(u64, u64)>,
-    /// Its log, relative to the root.
+    /// Log of the agent, relative to the root.
     pub log: String,
-    /// How long it took, in milliseconds.
+    /// Duration of the run in milliseconds.
     #[serde(default, rename = "duration_ms")]
     pub took_ms: u64,
 }
 
-/// serde asks with a reference.
+/// Check whether a number is zero. serde passes it by reference.
 fn is_zero(bytes: &u64) -> bool {
     *bytes == 0
 }
 
-/// How a landed attempt leaves its task.
+/// State in which a landed attempt leaves its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Landing {
-    /// Finished.
+    /// The task is finished.
     Complete,
     /// A part of it is done; the task stays pending.
     Partial,
@@ -465,15 +465,15 @@ pub enum Landing {
 /// The work is about to be put where it belongs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LandIntent {
-    /// Which attempt.
+    /// Id of the attempt.
     pub attempt: String,
-    /// How the task is left.
+    /// State in which the task is left.
     pub landing: Landing,
-    /// How far the result is proven.
+    /// Degree to which the result is proven.
     pub proof: Proof,
-    /// One line for the commit.
+    /// Summary in one line, for the commit.
     pub summary: String,
-    /// What the agent says that it tried, for Recent Attempts.
+    /// Account of the agent for Recent Attempts.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub story: String,
     /// The task as it was, to go back to when the commit is refused.
@@ -483,10 +483,10 @@ pub struct LandIntent {
 /// The work is about to be rolled back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailIntent {
-    /// Which attempt.
+    /// Id of the attempt.
     pub attempt: String,
-    /// Why.
+    /// Reason for the failure.
     pub failure: Failure,
-    /// The task's retries afterwards.
+    /// Retries of the task after this attempt.
     pub retries: u32,
 }

@@ -32,16 +32,15 @@ pub struct Facts {
 /// The way to bring an open attempt to its end.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Recovery {
-    /// It has landed: make the ledger say so.
+    /// The work has landed, but the ledger does not say so yet. Bring the ledger up to date.
     Finish {
-        /// The commit.
         commit: String,
-        /// What was landed, and how.
+        /// Record that ralph wrote before it landed the commit.
         intent: Box<LandIntent>,
     },
     /// The candidate is there: judge it, with the outcome that the journal has.
     Judge,
-    /// Discard it, and say this.
+    /// Discard the work, and journal this failure.
     RollBack(FailIntent),
 }
 

@@ -45,38 +45,38 @@ impl fmt::Display for RunCommand {
     }
 }
 
-/// A loop ended.
+/// Journal record of the end of a loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunEnd {
-    /// How.
+    /// Result of the run as one word.
     #[serde(flatten)]
     pub end: End,
     /// The program's exit code. `ralph agent` has one of its own.
     pub exit_code: u8,
-    /// The reason in words.
+    /// Reason for the end, as a sentence for people.
     pub reason: String,
     /// The command that ended.
     pub command: RunCommand,
-    /// Tasks that are left.
+    /// Number of tasks that are not done yet.
     pub remaining: usize,
     /// Attempts of this run that landed.
     pub landed: usize,
-    /// Attempts of this run.
+    /// Number of attempts in this run.
     pub attempts: usize,
-    /// The cost of the run.
+    /// Cost of all backend calls of the run.
     #[serde(flatten)]
     pub cost: CostSum,
-    /// How long the run took.
+    /// Duration of the run, in milliseconds.
     #[serde(rename = "duration_ms")]
     pub took_ms: u64,
-    /// What needs a person.
+    /// Things that a person has to do before the work can continue.
     pub needs: Vec<Need>,
     /// Tasks that agents took out of the plan since a run last ended complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<AmendmentRow>,
 }
 
-/// A loop began.
+/// Journal record of the start of a loop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStart {
     /// The run's id; refs and processes carry it.
@@ -85,7 +85,7 @@ pub struct RunStart {
     pub command: RunCommand,
     /// The plan file, relative to the root.
     pub plan: String,
-    /// The memory mode.
+    /// Memory mode: the memory of earlier attempts that prompts contain.
     pub mode: String,
     /// Iterations of earlier runs that count towards the limit (`--resume`).
     #[serde(default)]
@@ -96,16 +96,16 @@ pub struct RunStart {
     /// The form of the records that follow, [`super::JOURNAL_FORM`] of whoever writes them.
     #[serde(default)]
     pub form: u32,
-    /// The backend that writes code.
+    /// Name of the backend that writes code. Empty in old journals.
     #[serde(default)]
     pub backend: String,
-    /// The gates, by name.
+    /// Names of the gates of this run. Empty in old journals.
     #[serde(default)]
     pub gates: Vec<String>,
-    /// How the tasks stand.
+    /// Number of tasks in each state at the start of the run.
     #[serde(default)]
     pub tasks: Tally,
-    /// What it may use, options of the command line included. Older runs did not say.
+    /// Limits of the run, including those given on the command line. Absent in old journals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// Work that no gate proves may be the end of it.
@@ -113,20 +113,20 @@ pub struct RunStart {
     pub allow_unproven: bool,
 }
 
-/// What a run may use.
+/// Limits of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Budget {
-    /// Dollars.
+    /// Maximum cost of the run in dollars. No limit if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<f64>,
-    /// Iterations.
+    /// Maximum number of iterations of the run.
     pub max_iterations: u32,
-    /// Seconds of one backend run.
+    /// Maximum duration of one backend call, in seconds.
     pub timeout_s: u64,
 }
 
 impl Budget {
-    /// Of `ralph build`, as configured.
+    /// Return the configured limits of `ralph build`.
     pub fn of_build(config: &Config) -> Self {
         Self {
             max_cost: config.limits.max_cost.map(Dollars::get),

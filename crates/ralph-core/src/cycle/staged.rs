@@ -17,15 +17,15 @@ use crate::plan::Id;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum StageKind {
-    /// A spec becomes tasks.
+    /// Turn a spec into tasks.
     Plan,
-    /// Issues become tasks.
+    /// Turn issues into tasks.
     Investigate,
-    /// Tasks become code.
+    /// Implement tasks.
     Build,
     /// Code is compared with its tasks and the spec.
     Verify,
-    /// Killed work becomes smaller work.
+    /// Split tasks and issues whose run was killed into smaller ones.
     Decompose,
 }
 
@@ -48,36 +48,36 @@ impl fmt::Display for StageKind {
     }
 }
 
-/// A construct began.
+/// Journal record of the start of construct.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConstructStart {
-    /// The spec.
+    /// Spec that construct works on.
     pub spec: String,
     /// Iterations of earlier runs that count towards the limit (`--resume`).
     #[serde(default)]
     pub counted: u32,
 }
 
-/// An iteration of construct began.
+/// Journal record of the start of an iteration of construct.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IterationStart {
-    /// Its number.
+    /// Number of the iteration.
     pub iteration: u32,
-    /// The spec.
+    /// Spec that construct works on.
     pub spec: String,
 }
 
 /// Intent: a stage is about to begin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageStart {
-    /// Which one.
+    /// Stage that ended.
     pub stage: StageKind,
     /// The iteration of construct; 0 is the plan.
     #[serde(default)]
     pub iteration: u32,
     /// This run of it, unique for ever.
     pub id: String,
-    /// What is to be broken down, in DECOMPOSE.
+    /// Task or issue to break down. Present only in the stage DECOMPOSE.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Id>,
 }
@@ -85,33 +85,33 @@ pub struct StageStart {
 /// A stage has ended, and the plan says what came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageEnd {
-    /// Which one.
+    /// Stage that ended.
     pub stage: StageKind,
     /// The iteration of construct; 0 is the plan.
     #[serde(default)]
     pub iteration: u32,
-    /// What came of it.
+    /// Changes that the stage made to the plan.
     #[serde(default)]
     pub came: Came,
-    /// Open tasks and issues afterwards.
+    /// Number of open tasks and issues after the stage.
     #[serde(default)]
     pub left: usize,
     /// Dollars, as far as known. Runs of backends have told theirs already: this is for people.
     #[serde(default, rename = "cost_usd", skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// How long it took, in milliseconds.
+    /// Duration of the stage, in milliseconds.
     #[serde(default, rename = "duration_ms")]
     pub took_ms: u64,
 }
 
-/// What came of a stage, as far as the plan is concerned.
+/// Result of a stage: the changes that it made to the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Came {
-    /// Tasks that were claimed done.
+    /// Tasks that a backend claimed to be done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub built: Vec<Id>,
-    /// Tasks that were verified.
+    /// Tasks that were verified and accepted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<Id>,
     /// Tasks that were found wanting and will be tried again.
@@ -120,19 +120,19 @@ pub struct Came {
     /// Tasks that were given up.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<Id>,
-    /// New tasks.
+    /// Tasks that the stage created.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub created: Vec<Id>,
-    /// New issues.
+    /// Issues that the stage created.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub raised: Vec<Id>,
-    /// Issues that were dealt with.
+    /// Issues that were dealt with and removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resolved: Vec<Id>,
     /// Tasks and issues whose run was killed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub killed: Vec<Id>,
-    /// Tasks that cannot go on.
+    /// Tasks that were blocked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<Id>,
     /// Tasks and issues that were broken down.
@@ -150,7 +150,7 @@ pub struct Came {
     /// Issues that were ruled out of scope.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ruled_out: Vec<Ruling>,
-    /// What was ignored, dropped or decided on the way, one line each.
+    /// Notes about input that was ignored or dropped and about decisions, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -158,7 +158,7 @@ pub struct Came {
 /// An investigator's decision that the spec does not ask for something.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ruling {
-    /// The issue's description.
+    /// Description of the issue.
     pub issue: String,
     /// Why it is out of scope.
     pub reason: String,
@@ -170,7 +170,7 @@ pub struct NotVerified {
     /// `None` is the spec as a whole.
     #[serde(default, rename = "task_id", skip_serializing_if = "Option::is_none")]
     pub task: Option<Id>,
-    /// What was wrong with the last answer.
+    /// Reason why the verifier's last answer could not be used.
     pub why: String,
     /// The verifier's log, relative to the root.
     pub log: String,
@@ -186,7 +186,7 @@ impl fmt::Display for NotVerified {
     }
 }
 
-/// serde asks with a reference.
+/// Return whether a flag is `false`. serde needs a function that takes a reference.
 fn is_false(word: &bool) -> bool {
     !*word
 }
@@ -224,14 +224,14 @@ impl Came {
 /// One iteration: its stages in the order in which they ended. Number 0 is before the first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lap {
-    /// Its number.
+    /// Number of the iteration. 0 is the planning before the first iteration.
     pub number: u32,
     /// The stages that ended in it.
     pub stages: Vec<StageEnd>,
 }
 
 impl Lap {
-    /// What came of all of it.
+    /// Return the results of all stages of the iteration as one.
     pub fn came(&self) -> Came {
         let mut all = Came::default();
         self.stages.iter().for_each(|stage| all.extend(&stage.came));
@@ -244,7 +244,7 @@ impl Lap {
     }
 }
 
-/// What the records of construct add up to.
+/// State of construct, computed from its journal records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Staged {
     /// The spec of the last construct; empty before the first.

@@ -27,23 +27,23 @@ pub struct StateFile<'h> {
     last_compaction_iteration: u32,
 }
 
-/// How the loop stands.
+/// Status of the loop as `state.json` says it.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Status {
-    /// It goes on, or a crash ended it.
+    /// The loop runs, or it crashed before it could record its end.
     Running,
     /// All tasks are done or skipped, proven, and have arrived.
     Complete,
-    /// What is left cannot run.
+    /// Tasks are left, but none of them can run.
     Blocked,
     MaxIterationsReached,
     Interrupted,
-    /// It waits for a person, or for a new start.
+    /// The loop ended with work left. It waits for a person or for a new start.
     Paused,
 }
 
-/// What the file holds; nothing before the first run.
+/// Return the content of `state.json`, or `None` before the first run.
 pub fn state_of(history: &History) -> Option<StateFile<'_>> {
     history.run.as_ref().map(|run| StateFile {
         current_iteration: history.iteration,

@@ -17,11 +17,11 @@ use crate::plan::{Edit, Id};
 pub struct HomeEdit<'a> {
     /// The file as people call it.
     pub shown: &'a str,
-    /// The run's copy.
+    /// Text of the run's own copy.
     pub copy: &'a str,
     /// Home's text as it was last taken over or arrived; `None`: there was no file.
     pub seen: Option<&'a str>,
-    /// Home's text now.
+    /// Current text of the file in home.
     pub home: &'a str,
 }
 
@@ -30,7 +30,7 @@ pub struct HomeEdit<'a> {
 pub struct TakenOver {
     /// The text; `None`: home's file is left alone, and its edit waits.
     pub text: Option<String>,
-    /// Lines for the person.
+    /// Messages for the user, one line each.
     pub remarks: Vec<String>,
 }
 

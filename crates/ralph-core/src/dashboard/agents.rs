@@ -23,20 +23,20 @@ pub struct AgentRow {
     pub id: String,
     /// What it is asked for: plan, verify, investigate …
     pub role: AgentRole,
-    /// What it is asked about: a spec, a task, an issue.
+    /// Spec, task or issue that the question is about.
     pub item: String,
-    /// The backend's name.
+    /// Name of the backend.
     pub backend: String,
-    /// Its log, relative to the root.
+    /// Log file of the agent, relative to the root.
     #[serde(skip)]
     pub log: String,
-    /// When it began.
+    /// Time at which the agent started, RFC 3339.
     pub started_at: String,
-    /// How it ended; absent while it works.
+    /// Result of the agent's work. Absent while the agent works.
     pub result: Option<String>,
-    /// Milliseconds that it took.
+    /// Duration in milliseconds. Absent while the agent works.
     pub duration_ms: Option<u64>,
-    /// Dollars, where known.
+    /// Cost in dollars, if known.
     pub cost_usd: Option<f64>,
 }
 
@@ -100,29 +100,29 @@ impl AgentRows {
     }
 }
 
-/// A stage that has ended.
+/// Stage of construct that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StageRow {
-    /// Which one.
+    /// Name of the stage.
     pub stage: &'static str,
-    /// What came of it, in words.
+    /// Result of the stage, as a sentence for people.
     pub words: String,
-    /// Milliseconds that it took.
+    /// Duration of the stage, in milliseconds.
     pub duration_ms: u64,
 }
 
-/// Where `construct` or `agent` is with its spec.
+/// Progress of `construct` or `agent` on the current spec.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SpecNow {
-    /// The spec.
+    /// Name of the spec.
     pub spec: String,
-    /// Its place among the specs of this run of `agent`.
+    /// Position of the spec among the specs of this run of `agent`, from 1. Absent in construct.
     pub number: Option<usize>,
-    /// How many specs that run has had and still has.
+    /// Number of specs that this run of `agent` has worked on or still has in its queue.
     pub total: Option<usize>,
     /// The iteration; 0 while the spec is planned.
     pub iteration: u32,
-    /// The stage under way.
+    /// Stage that runs now.
     pub stage: Option<&'static str>,
     /// Stages that have ended in the current iteration, and the planning before the first.
     pub past: Vec<StageRow>,

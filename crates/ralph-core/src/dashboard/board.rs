@@ -11,49 +11,49 @@ use crate::plan::{
 };
 use crate::view::{Tally, stage_word};
 
-/// A task as a card.
+/// Summary of a task, as the board shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Card {
-    /// Its id.
+    /// Id of the task.
     pub id: String,
     /// One line that says what to do.
     pub name: String,
     /// Where it stands: `running` also when only the journal says so.
     pub state: TaskStateName,
-    /// The spec it belongs to.
+    /// Spec that the task belongs to.
     pub spec: Option<String>,
-    /// How soon.
+    /// Priority of the task, if it has one.
     pub priority: Option<Priority>,
     /// Tasks that must be accepted first.
     pub deps: Vec<String>,
-    /// What is in its way, in words.
+    /// Reason why the task cannot run now, or why it left the plan. Absent if there is none.
     pub why: Option<String>,
-    /// Its place among those that can run now, from 1.
+    /// Position among the tasks that can run now, from 1. Absent if the task cannot run now.
     pub turn: Option<usize>,
-    /// How often it was tried.
+    /// Number of attempts at the task.
     pub attempts: usize,
-    /// What that cost, as far as known.
+    /// Cost of these attempts in dollars, as far as it is known.
     pub cost_usd: f64,
 }
 
-/// A page of the plan.
+/// One page of the plan's tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Board {
     /// The plan's title, where it has one.
     pub title: Option<String>,
-    /// The current spec.
+    /// Spec that the plan works on now.
     pub spec: Option<String>,
     /// The stage that follows from the plan.
     pub stage: &'static str,
-    /// How the tasks stand.
+    /// Number of tasks in each state.
     pub tally: Tally,
     /// All tasks that fit the question, also those on other pages.
     pub total: usize,
-    /// Where this page begins.
+    /// Number of tasks before this page.
     pub offset: usize,
-    /// The tasks of this page.
+    /// Tasks on this page.
     pub tasks: Vec<Card>,
-    /// Open issues.
+    /// Open issues of the current spec.
     pub issues: Vec<Issue>,
 }
 
@@ -164,26 +164,26 @@ impl<'h> Effort<'h> {
 /// One record of a task's past.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Deed {
-    /// accept, reject or delete.
+    /// Event: accept, reject or delete.
     pub kind: TombstoneKind,
-    /// Why.
+    /// Reason, if one was recorded.
     pub reason: Option<String>,
-    /// When.
+    /// Time of the event, if it was recorded.
     pub at: Option<String>,
 }
 
 /// One task with all its attempts.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TaskPage {
-    /// The card.
+    /// Summary of the task, as the board shows it.
     pub card: Card,
     /// All fields, as `ralph query` shows them; null for a task that has left the plan.
     pub task: Option<Task>,
-    /// Tasks that wait for it.
+    /// Ids of the tasks that depend on this one.
     pub dependents: Vec<String>,
-    /// What became of it before.
+    /// Earlier events: the task was accepted, rejected or deleted.
     pub past: Vec<Deed>,
-    /// Its attempts, newest first.
+    /// Attempts at the task, newest first.
     pub attempts: Vec<AttemptSummary>,
 }
 

@@ -1,7 +1,7 @@
-//! What a face may tell a loop: the commands of the control plane, with fields of the right kind.
+//! Commands that a dashboard may send to a loop, with typed and checked fields.
 //!
-//! The queue of commands forgives what a hand may have written. A program that asks is better told at
-//! once that it asked for the wrong thing, so nothing is guessed here and nothing is cut.
+//! The command queue is tolerant, because people may write it by hand. Requests of programs are
+//! checked strictly instead: a wrong request is an error, and nothing is guessed or cut off.
 
 use std::collections::BTreeMap;
 
@@ -23,15 +23,15 @@ const LONGEST_DELAY: usize = 5;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "command", rename_all = "kebab-case")]
 pub enum CommandRequest {
-    /// Begin nothing new.
+    /// Start nothing new until the loop is resumed.
     Pause,
-    /// Go on.
+    /// Continue after a pause.
     Resume,
     /// Leave a task out.
     SkipTask(TaskChoice),
-    /// Tell the next backend something.
+    /// Add a note to the next prompt.
     InjectNote {
-        /// At most 4000 characters.
+        /// Text of the note, at most 4000 characters.
         #[schemars(length(max = 4000), regex(pattern = r"\S"))]
         note: String,
     },
@@ -39,14 +39,14 @@ pub enum CommandRequest {
     Stop,
     /// End the attempt that runs, now.
     KillAttempt,
-    /// Give a task another chance.
+    /// Allow new attempts at a task.
     RetryTask(TaskChoice),
 }
 
 /// The task that a command is about.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 pub struct TaskChoice {
-    /// The id of a task.
+    /// Id of the task.
     #[schemars(regex(
         pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f\s][^\x00-\x1f\x7f-\x9f]*$"
     ))]
@@ -57,13 +57,13 @@ pub struct TaskChoice {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct SettingsRequest(pub BTreeMap<String, SettingValue>);
 
-/// The value of a setting.
+/// Value of a setting, as text or as a number.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum SettingValue {
     /// A word, or a number as text.
     Text(String),
-    /// A number.
+    /// Number, such as `2.5`.
     Number(f64),
 }
 
@@ -149,7 +149,7 @@ pub fn writable() -> impl Iterator<Item = &'static str> {
     SETTINGS.into_iter().map(|(_, key)| key)
 }
 
-/// What the loop does, as far as its journal tells.
+/// Return the current activity of the loop, as far as its journal shows it.
 pub fn doing(history: &History) -> Doing<'_> {
     match (&history.open, &history.consulting) {
         (Some(open), _) => Doing::Attempt(&open.started.task),
@@ -158,7 +158,7 @@ pub fn doing(history: &History) -> Doing<'_> {
     }
 }
 
-/// What comes of a command, in words: of one to a loop that does this, or to none.
+/// Describe the effect of a command in words. `doing` is `None` if no loop runs.
 pub fn outlook(command: &Command, doing: Option<Doing<'_>>) -> String {
     let Some(doing) = doing else {
         return match (command, effect(command, Doing::Starting)) {

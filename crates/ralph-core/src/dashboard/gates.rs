@@ -8,34 +8,34 @@ use super::state::Facts;
 use crate::cycle::{On, OpenAttempt, Phase};
 use crate::gate::{Gate, Need};
 
-/// Where a gate is in an attempt.
+/// Progress of a gate in the current attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateState {
-    /// It has not begun.
+    /// The gate has not started.
     Waiting,
-    /// It runs.
+    /// The gate runs now.
     Running,
-    /// It was green.
+    /// The gate was green.
     Passed,
-    /// It was red.
+    /// The gate was red.
     Failed,
 }
 
-/// A gate.
+/// Gate with its state in the current attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GateNow {
-    /// Its name.
+    /// Name of the gate.
     pub name: String,
-    /// Its command.
+    /// Shell command of the gate.
     pub command: String,
-    /// Whether its failure counts.
+    /// Whether a failure of the gate fails the attempt.
     pub required: bool,
     /// Whether it was green when it last ran.
     pub passed: Option<bool>,
     /// Whether that was in this attempt.
     pub this_attempt: bool,
-    /// Where it is in this attempt.
+    /// Progress of the gate in this attempt.
     pub state: GateState,
     /// Seconds since it began, while it runs.
     pub elapsed_s: Option<u64>,
@@ -43,7 +43,7 @@ pub struct GateNow {
     pub on: Option<On>,
 }
 
-/// Where a gate is in this attempt.
+/// Return the state of a gate in the current attempt.
 pub(super) fn gate_now(facts: &Facts<'_>, open: &OpenAttempt, gate: Gate) -> GateNow {
     let history = facts.sources.history;
     let attempt = &open.started.attempt;

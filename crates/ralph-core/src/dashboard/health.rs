@@ -1,4 +1,4 @@
-//! How it goes.
+//! Health of the loop: one word, with the reasons for it.
 
 use super::state::{Facts, Health, HealthWord, LoopNow, LoopStatus, budget};
 use crate::cycle::{AttemptView, End, Fate};
@@ -11,7 +11,7 @@ const IN_A_ROW: usize = 3;
 /// Also while an attempt goes on to its end.
 const PAUSED: &str = "paused by the operator";
 
-/// How it goes, with the reasons.
+/// Return the health of the loop with the reasons for it.
 pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health {
     let history = facts.sources.history;
     let mut why = Vec::new();

@@ -1,4 +1,4 @@
-//! What the dashboards show: one view model of a project, made from what is known about it.
+//! View model of the dashboards, computed from everything that is known about a project.
 //!
 //! # Theory of operation
 //!
@@ -8,10 +8,10 @@
 //! History, Timeline                               --numbers--> Numbers  what it cost, what it took
 //! ```
 //!
-//! Every face renders these types and none reads a ledger file itself. As JSON they are the API of
-//! `ralph serve`, and their schemas are in its OpenAPI file. What a face may send back is here
-//! too: [`command`] lets through what is listed and nothing else, and [`redact`] hides secrets in
-//! whatever leaves the program.
+//! Every dashboard renders these types, and none of them reads a ledger file itself. As JSON the
+//! types are the API of `ralph serve`, and its OpenAPI file has their schemas. [`command`] checks
+//! the requests that a dashboard may send: it accepts the listed commands and nothing else.
+//! [`redact`] hides secrets in all text that leaves the program.
 
 mod agents;
 mod board;

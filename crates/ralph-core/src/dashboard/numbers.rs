@@ -1,4 +1,4 @@
-//! What the work took: cost and tokens over time, how often the first try was good, by model.
+//! Statistics of the work: cost and tokens over time, first-try success, numbers for each model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,11 +16,11 @@ const MOST_POINTS: usize = 400;
 /// Everything about how the work went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Numbers {
-    /// All attempts.
+    /// Number of all attempts.
     pub attempts: usize,
-    /// Attempts that finished their task.
+    /// Number of attempts that finished their task.
     pub landed: usize,
-    /// Attempts that landed a part.
+    /// Number of attempts that landed a part of their task.
     pub partial: usize,
     /// Attempts that were rolled back and counted.
     pub failed: usize,
@@ -35,19 +35,19 @@ pub struct Numbers {
     /// The cost of all attempts and consultations.
     #[serde(flatten)]
     pub cost: CostSum,
-    /// Tokens in.
+    /// Input tokens of the group.
     pub tokens_in: u64,
-    /// Tokens out.
+    /// Output tokens of the group.
     pub tokens_out: u64,
-    /// Seconds that backends worked.
+    /// Working time of the backends in attempts, in seconds.
     pub backend_s: u64,
     /// Seconds from the end of a backend to the end of its attempt: gates, landing, rolling back.
     pub gates_s: u64,
     /// Why attempts failed, most frequent first.
     pub failures: Vec<(String, usize)>,
-    /// How many attempts the finished tasks took: `[(attempts, tasks)]`.
+    /// Distribution of attempts over the finished tasks: `[(attempts, tasks)]`.
     pub attempts_per_task: Vec<(usize, usize)>,
-    /// By backend and model.
+    /// Backend calls, grouped by backend and model.
     pub models: Vec<Group>,
     /// Backend runs by stage, the longest first.
     pub stages: Vec<Group>,
@@ -58,39 +58,39 @@ pub struct Numbers {
 /// Attempts or stages that have something in common.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Group {
-    /// What.
+    /// Name of the group: a stage, or a backend with its model.
     pub name: String,
-    /// How many.
+    /// Number of attempts, or of backend calls in a group of a stage.
     pub count: usize,
-    /// How many landed.
+    /// Number of attempts that landed.
     pub landed: usize,
-    /// The cost of its runs.
+    /// Cost of the group's backend calls.
     #[serde(flatten)]
     pub cost: CostSum,
-    /// Tokens in.
+    /// Input tokens of the group.
     pub tokens_in: u64,
-    /// Tokens out.
+    /// Output tokens of the group.
     pub tokens_out: u64,
-    /// Milliseconds.
+    /// Duration of all backend calls of the group, in milliseconds.
     pub duration_ms: u64,
 }
 
 /// Sums at a point in time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
-    /// When.
+    /// Time of the point, RFC 3339.
     pub at: String,
-    /// Dollars so far.
+    /// Cost in dollars up to this time.
     pub cost_usd: f64,
-    /// Tokens in so far.
+    /// Input tokens up to this time.
     pub tokens_in: u64,
-    /// Tokens out so far.
+    /// Output tokens up to this time.
     pub tokens_out: u64,
-    /// Tasks finished so far.
+    /// Number of tasks that were finished up to this time.
     pub finished: usize,
 }
 
-/// Add up a history.
+/// Compute the statistics of a history.
 pub fn numbers(history: &History) -> Numbers {
     let mut sum = Numbers { cost: CostSum::of_all_runs(history), ..Numbers::default() };
     let mut tries = BTreeMap::<&str, usize>::new();
@@ -125,8 +125,10 @@ pub fn numbers(history: &History) -> Numbers {
     sum
 }
 
-/// What every run of a backend cost, by model and over time. `landed_then` has for each attempt whose
-/// backend ended whether it landed, and how many tasks were finished then.
+/// Add the cost and tokens of every backend call to `sum`, by model and over time.
+///
+/// `landed_then` has one item for each attempt whose backend ended: whether the attempt landed, and
+/// the number of tasks that were finished at that time.
 fn add_spending(sum: &mut Numbers, history: &History, landed_then: Vec<(bool, usize)>) {
     let mut models = BTreeMap::<String, Group>::new();
     let mut stages = BTreeMap::<String, Group>::new();

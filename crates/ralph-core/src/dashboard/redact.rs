@@ -7,10 +7,10 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// What stands in the place of a secret.
+/// Text that replaces a secret.
 pub const HIDDEN: &str = "[hidden]";
 
-/// How well-known keys begin, and how long they are at least.
+/// First characters of well-known keys, each with the minimum length of such a key.
 const SHAPES: [(&str, usize); 25] = [
     ("sk-", 20),
     ("ghp_", 20),
@@ -61,18 +61,20 @@ const SHORTEST: usize = 6;
 /// Longest name that is looked at, in bytes.
 const LONGEST_NAME: usize = 100;
 
-/// How a key in armour begins and ends.
+/// First and last line of a PEM key, up to its label.
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 
 /// Most lines of a key in armour whose end does not come.
 const LONGEST_KEY: u16 = 200;
 
-/// How many lines of a key in armour may still follow in a log.
+/// Number of lines of a PEM key that may still follow in a log.
+///
+/// 0 means that no key is open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenKey(u16);
 
-/// Hides secrets.
+/// Filter that hides secrets in text.
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
     patterns: Vec<Vec<String>>,
@@ -86,7 +88,7 @@ impl Redactor {
         Self { patterns: patterns.iter().map(split).filter(says).collect() }
     }
 
-    /// The text without secrets.
+    /// Return the text with secrets replaced by [`HIDDEN`].
     pub fn hide(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let text = without_key_blocks(text);
@@ -242,7 +244,7 @@ fn is_link(gap: &str) -> bool {
     matches!(signs(gap).as_str(), ":" | ":=") && gap.len() <= 8
 }
 
-/// What stands between two words, without quotation marks and spaces.
+/// Return the characters between two words, without quotation marks, backslashes and spaces.
 fn signs(gap: &str) -> String {
     gap.chars().filter(|c| !matches!(c, '"' | '\'' | '\\' | ' ')).collect()
 }
@@ -295,7 +297,9 @@ fn hide_pattern(text: &str, parts: &[String]) -> String {
     out
 }
 
-/// How far the rest of a pattern reaches in `text`: a word, then the next part, and so on.
+/// Return the length of the match of a pattern's remaining parts at the start of `text`.
+///
+/// Each part may follow after any number of word characters.
 fn matched(text: &str, parts: &[String]) -> Option<usize> {
     let mut reached = 0;
     for (n, part) in parts.iter().enumerate() {

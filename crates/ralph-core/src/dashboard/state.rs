@@ -25,19 +25,19 @@ const AMENDMENTS: usize = 20;
 /// Attempts that the first screen lists.
 const RECENT: usize = 12;
 
-/// What the stream of the backend under way says about itself.
+/// Context and cost that the running backend reports in its output stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Meter {
-    /// Tokens in its context.
+    /// Number of tokens in the context. `None` until the backend reports it.
     pub used: Option<u64>,
-    /// Tokens that fit.
+    /// Maximum number of tokens of the context. `None` until the backend reports it.
     pub window: Option<u64>,
     /// Dollars so far in this run.
     pub cost: Option<f64>,
 }
 
 impl Meter {
-    /// The backend said something.
+    /// Take in an event of the backend.
     pub fn hear(&mut self, event: &Event) {
         match event {
             Event::Context(context) => {
@@ -53,45 +53,45 @@ impl Meter {
 /// Everything that the first screen is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
-    /// This moment, RFC 3339.
+    /// Current time, RFC 3339.
     pub now: &'a str,
-    /// The project's name.
+    /// Name of the project.
     pub project: &'a str,
     /// Plan, journal, queue, and who works.
     pub sources: NeedSources<'a>,
-    /// The settings.
+    /// Settings of the project.
     pub config: &'a Config,
-    /// The backend under way.
+    /// Context and cost of the running backend.
     pub meter: Meter,
 }
 
-/// The first screen.
+/// First screen of the dashboard.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct State {
-    /// When it was made.
+    /// Time of this snapshot, RFC 3339.
     pub now: String,
-    /// The project's name.
+    /// Name of the project.
     pub project: String,
-    /// The loop.
+    /// State of the loop.
     #[serde(rename = "loop")]
     pub run: LoopNow,
-    /// The attempt under way.
+    /// Attempt that runs now.
     pub attempt: Option<AttemptNow>,
-    /// Its context.
+    /// Context of the running backend, once the backend has reported it.
     pub context: Option<ContextNow>,
-    /// Money.
+    /// Cost of the current run and of all runs.
     pub cost: CostNow,
-    /// How the tasks stand.
+    /// Number of tasks in each state.
     pub tasks: Tally,
-    /// All of them.
+    /// Number of all tasks.
     pub tasks_total: usize,
-    /// How it goes.
+    /// Health of the loop.
     pub health: Health,
-    /// What a person has to do, most urgent first.
+    /// Things that a person has to do, most urgent first.
     pub needs: Vec<Need>,
-    /// The tasks that come next.
+    /// Ids of the next tasks, at most 5.
     pub next: Vec<String>,
-    /// The last attempts, newest first.
+    /// Newest attempts, newest first.
     pub recent: Vec<AttemptSummary>,
     /// Changes of the plan by agents since the last run that ended complete, newest first.
     pub amendments: Vec<AmendmentRow>,
@@ -111,73 +111,73 @@ impl State {
     }
 }
 
-/// Whether a loop runs.
+/// Status of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopStatus {
-    /// It works.
+    /// A loop works.
     Running,
-    /// The operator paused it.
+    /// The operator paused the loop.
     Paused,
-    /// It waits for a usage limit.
+    /// The loop waits for a usage limit.
     Waiting,
-    /// It said how it ended.
+    /// No loop runs. The last one recorded its end.
     Ended,
-    /// It is gone without having said how it ended.
+    /// No loop runs. The last one did not record its end.
     Crashed,
-    /// None has run here yet.
+    /// No loop has run in this project yet.
     Never,
 }
 
-/// The loop.
+/// State of the running loop, or of the last one.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LoopNow {
-    /// Whether it runs.
+    /// Status of the loop as one word.
     pub status: LoopStatus,
-    /// The same in a sentence.
+    /// Status of the loop as a sentence.
     pub words: String,
     /// build, construct or agent.
     pub command: Option<RunCommand>,
-    /// The run's id.
+    /// Id of the run.
     pub run: Option<String>,
-    /// The memory mode.
+    /// Memory mode of the run.
     pub mode: Option<String>,
-    /// The plan file.
+    /// Path of the plan file.
     pub plan: String,
-    /// The process.
+    /// Process id of the loop. Absent if no loop runs.
     pub pid: Option<u32>,
-    /// When the run began.
+    /// Start of the run, RFC 3339.
     pub started_at: Option<String>,
     /// Seconds since then, while it goes on.
     pub elapsed_s: Option<u64>,
-    /// How it ended, as `orchestrator_end` says it.
+    /// Result of the run, as in the journal record `orchestrator_end`.
     pub end: Option<String>,
     /// The stage under way, or the one that follows from the plan; `NO TASKS` and `UNREADABLE` say
     /// that none does.
     pub stage: &'static str,
-    /// The current spec.
+    /// Spec that the plan works on now.
     pub spec: Option<String>,
     /// Iterations of this run that count.
     pub iteration: u32,
-    /// Most iterations of a run.
+    /// Maximum number of iterations of a run.
     pub iteration_limit: u32,
     /// The operator wants it to end after what runs now.
     pub stopping: bool,
     /// Until when it waits, RFC 3339.
     pub wait_until: Option<String>,
-    /// Seconds until then.
+    /// Seconds until `wait_until`.
     pub wait_s: Option<u64>,
 }
 
-/// The attempt under way.
+/// Attempt that runs now.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AttemptNow {
-    /// What is known about every attempt.
+    /// Fields that every attempt has.
     #[serde(flatten)]
     pub summary: AttemptSummary,
-    /// How far it has come.
+    /// Phase of the attempt: backend, gates, landing or rolling back.
     pub phase: Phase,
-    /// Seconds since it began.
+    /// Seconds since the start of the attempt.
     pub elapsed_s: u64,
     /// Most seconds of a backend's run.
     pub timeout_s: u64,
@@ -188,7 +188,7 @@ pub struct AttemptNow {
 /// The context of the backend under way.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ContextNow {
-    /// Tokens in it.
+    /// Number of tokens in the context.
     pub used: u64,
     /// Tokens that fit, once that is known.
     pub window: Option<u64>,
@@ -200,16 +200,16 @@ pub struct ContextNow {
     pub kill: f64,
 }
 
-/// Money.
+/// Cost of the current run and of all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CostNow {
     /// This run, the attempt under way included.
     pub run: CostSum,
     /// Dollars of the attempt under way.
     pub attempt_usd: Option<f64>,
-    /// All runs.
+    /// Cost of all runs.
     pub total: CostSum,
-    /// Most dollars of a run.
+    /// Maximum cost of a run in dollars. No limit if absent.
     pub limit_usd: Option<f64>,
 }
 
@@ -222,30 +222,30 @@ impl CostNow {
     }
 }
 
-/// How it goes.
+/// Health of the loop, with reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Health {
-    /// In a word.
+    /// Health as one word.
     pub word: HealthWord,
-    /// Why, a sentence each.
+    /// Reasons, one sentence each.
     pub why: Vec<String>,
 }
 
-/// How it goes in a word, the best first.
+/// Health of the loop as one word, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthWord {
-    /// All is well.
+    /// The loop works, and nothing is wrong.
     Healthy,
     /// Nothing runs, and nothing is wrong.
     Idle,
-    /// It goes on, but look at it.
+    /// The loop can continue, but a person should look at it.
     Attention,
-    /// It does not go on by itself.
+    /// The loop does not continue without a person.
     Stopped,
 }
 
-/// Make the first screen.
+/// Build the first screen of the dashboard.
 pub fn state(facts: &Facts<'_>) -> State {
     let history = facts.sources.history;
     let run = loop_now(facts);
@@ -293,7 +293,7 @@ pub fn state(facts: &Facts<'_>) -> State {
     }
 }
 
-/// What the last run may use: what it said itself, or what is configured now.
+/// Return the limits of the last run: those that it recorded, otherwise the configured ones.
 pub(super) fn budget(facts: &Facts<'_>) -> Budget {
     let run = facts.sources.history.run.as_ref();
     if let Some(budget) = run.and_then(|run| run.budget) {

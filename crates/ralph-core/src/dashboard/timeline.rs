@@ -10,17 +10,17 @@ use crate::cycle::{Entry, FailureKind, Record};
 /// Spans that are kept; older ones are forgotten.
 const MOST: usize = 2_000;
 
-/// What a span is.
+/// Kind of a span in the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SpanKind {
     /// A whole run of a loop.
     Run,
-    /// A stage of construct.
+    /// Stage of construct.
     Stage,
-    /// An attempt.
+    /// Attempt at a task.
     Attempt,
-    /// Agents that were asked.
+    /// Consultation: questions to one or more agents.
     Consult,
     /// A wait for a usage limit.
     Wait,
@@ -29,21 +29,21 @@ pub enum SpanKind {
 /// Something with a begin and, as a rule, an end.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Span {
-    /// What it is.
+    /// Kind of the span.
     pub kind: SpanKind,
-    /// Its id: that of a run, a stage, an attempt or a consultation.
+    /// Id of the run, the stage, the attempt or the consultation.
     pub id: String,
     /// A word for it: the command, the stage, the task, the role, the backend.
     pub label: String,
-    /// When it began.
+    /// Start of the span, RFC 3339.
     pub from: String,
-    /// When it ended.
+    /// End of the span, RFC 3339. Absent while the span is open.
     pub to: Option<String>,
-    /// How: `landed`, `failed`, `ended`, `lost` when nobody wrote down its end.
+    /// Result: `landed`, `failed`, `ended`, or `lost` if no end was recorded. Absent while open.
     pub result: Option<&'static str>,
 }
 
-/// All spans, oldest first.
+/// Spans of the journal, oldest first. The oldest ones are dropped when there are too many.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
     spans: VecDeque<Span>,
@@ -118,7 +118,7 @@ impl Timeline {
         }
     }
 
-    /// The newest spans, oldest first.
+    /// Return the newest spans, at most `most`, oldest first.
     pub fn newest(&self, most: usize) -> Vec<Span> {
         self.spans.iter().skip(self.spans.len().saturating_sub(most)).cloned().collect()
     }

@@ -1,7 +1,8 @@
-//! What a bug report may hold: what ralph did and with which settings, never what it worked on.
+//! Content of a bug report: the actions and settings of ralph, without the user's work.
 //!
-//! The journal is let through field by field, because gate output, tasks and answers are in it too.
-//! Settings keep their shape; whatever stands below `env` or `headers` is hidden, known secret or not.
+//! Journal records are reduced to an allowlist of fields, because they also contain gate output,
+//! tasks and answers. Settings keep their structure. Every value below `env` or `headers` is hidden,
+//! even if it does not look like a secret.
 
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item};
@@ -53,18 +54,17 @@ pub(super) const FIELDS: [&str; 40] = [
     "stage",
 ];
 
-/// Longest text of a field.
+/// Maximum length of a field's text, in characters. Longer text is cut.
 const LONGEST: usize = 200;
 
 /// Tables whose values may all be secrets.
 const PRIVATE: [&str; 2] = ["env", "headers"];
 
-/// One part of the bundle.
+/// One section of the bug report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// What it is.
     pub title: String,
-    /// Its text, with nothing in it that may not leave.
+    /// Text of the section, with all secrets hidden.
     pub text: String,
 }
 

@@ -8,9 +8,7 @@ use crate::words::took;
 /// A gate that was run in home and in a lane.
 #[derive(Clone, Copy, Debug)]
 pub struct ComparedGate<'r> {
-    /// The result in home.
     pub home: &'r GateRunResult,
-    /// The result in the lane.
     pub lane: &'r GateRunResult,
 }
 

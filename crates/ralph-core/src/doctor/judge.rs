@@ -1,4 +1,4 @@
-//! What ralph's own files, gates and the disk come to.
+//! Findings about ralph's own files, the gates, the lanes and the disk.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const TIGHT: u64 = 1 << 30;
 /// Less than this, and the next write may fail.
 const FULL: u64 = 100 << 20;
 
-/// The room at a place.
+/// Judge the free space at a place. `free` is in bytes.
 pub fn disk(place: &str, free: u64) -> Finding {
     let shown = disk_size(free);
     let state = match free {
@@ -98,7 +98,7 @@ pub fn last_line(run: &GateRunResult) -> String {
     crate::text::clip(line.unwrap_or("it said nothing").trim(), 120)
 }
 
-/// A plan and its flaws.
+/// Judge a plan by the flaws that `ralph validate` found in it.
 pub fn plan(file: &str, plan: &Plan, flaws: &[Flaw]) -> Finding {
     let errors = flaws.iter().filter(|flaw| flaw.severity == Severity::Error).count();
     let first = flaws.iter().min_by_key(|flaw| flaw.severity != Severity::Error);
@@ -118,7 +118,7 @@ pub fn plan(file: &str, plan: &Plan, flaws: &[Flaw]) -> Finding {
     }
 }
 
-/// What is wrong with the knowledge index, and how many of its entries are in force.
+/// Judge the knowledge index. `entries` is the number of its entries that are in force.
 pub fn violations(found: &[Violation], entries: usize) -> Finding {
     match found {
         [] => Finding::ok(Area::Knowledge, format!("{entries} in force")),
@@ -131,7 +131,9 @@ pub fn violations(found: &[Violation], entries: usize) -> Finding {
     }
 }
 
-/// What an interrupted run left open, when no loop is at work.
+/// Judge the journal: report an attempt or a question that an interrupted run left open.
+///
+/// The caller has made sure that no loop runs.
 pub fn interrupted(history: &History) -> Finding {
     if let Some(open) = &history.open {
         let (iteration, task) = (open.started.iteration, &open.started.task);
@@ -177,7 +179,7 @@ pub fn waiting(history: &History) -> Option<Finding> {
     Some(Finding::new(Area::Journal, State::Warning, what, fix))
 }
 
-/// The lanes of the project.
+/// Report the number of lanes of the project and the disk space that they use.
 pub fn lanes(number: usize, bytes: u64, folder: &str) -> Finding {
     let what = match number {
         0 => format!("none yet; the next run makes one in {folder}"),

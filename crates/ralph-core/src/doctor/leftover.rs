@@ -1,15 +1,15 @@
-//! What an earlier crash left, once it is known that no loop is at work.
+//! Findings about leftovers of an earlier crash. No loop may run while they are collected.
 
 use super::{Area, Finding, Remedy, State};
 use crate::words::count;
 
-/// What `--fix` is called in a finding that it mends.
+/// Command that a finding recommends if `--fix` can fix it.
 const MEND: &str = "ralph doctor --fix";
 
 /// Most names that a finding tells.
 const NAMED: usize = 5;
 
-/// What is left of earlier runs.
+/// Leftovers of earlier runs, such as processes, unfinished files and old refs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
     /// Processes with the mark of this place: number and program.
@@ -30,7 +30,7 @@ pub struct Leftovers {
     pub old_salvage: usize,
 }
 
-/// What there is to say about them; one line that all is well when there is nothing.
+/// Return a finding for each kind of leftover, or a single OK finding if there are none.
 pub fn leftovers(found: &Leftovers) -> Vec<Finding> {
     let mut all = Vec::new();
     let mut mendable = |what: String, remedy: Remedy| {
@@ -74,7 +74,7 @@ pub fn leftovers(found: &Leftovers) -> Vec<Finding> {
     all
 }
 
-/// What only a person, or the next loop, can settle.
+/// Return the findings that `--fix` cannot fix, because a person or the next loop must decide.
 fn for_people(found: &Leftovers) -> Vec<Finding> {
     let mut all = Vec::new();
     let mut tell = |state, what: String, fix: String| {

@@ -1,4 +1,4 @@
-//! What `ralph doctor` makes of what it finds: a state, a sentence, and what to do.
+//! Checks of `ralph doctor`. Each check turns facts into a finding: a state, a sentence and a fix.
 //!
 //! # Theory of operation
 //!
@@ -8,10 +8,10 @@
 //!                                          `-- Remedy --> host does it (`--fix`)
 //! ```
 //!
-//! A finding is *ok*, *unknown* (nobody can tell without trying), a *warning* (ralph works, a person
-//! should know) or a *problem* (a loop would not start or would go wrong). What is not ok says what to
-//! do, as a command wherever there is one. A finding has a [`Remedy`] only when carrying it out loses
-//! nothing and decides nothing. [`bundle`] is what a bug report may hold.
+//! A finding is *ok*, *unknown* (the answer needs a trial run), a *warning* (ralph works, but a person
+//! should know) or a *problem* (a loop would not start or would go wrong). Every finding that is not
+//! ok says what to do, as a command if there is one. A finding has a [`Remedy`] only if the remedy loses
+//! no data and makes no decision for the user. [`bundle`] builds the content of a bug report.
 
 pub mod bundle;
 mod compare;
@@ -33,11 +33,10 @@ use serde_json::{Value, json};
 use crate::words::count;
 
 word_enum! {
-    /// How something stands, from good to bad.
+    /// State of a finding, from best to worst.
     State {
-        /// As it should be.
         Ok = "ok",
-        /// Nobody can tell without trying.
+        /// The state cannot be known without a trial run.
         Unknown = "unknown",
         /// Ralph works, and a person should know.
         Warning = "warning",
@@ -47,7 +46,7 @@ word_enum! {
 }
 
 word_enum! {
-    /// What a finding is about.
+    /// Subject of a finding.
     Area {
         /// The program git, and what it knows of the user.
         Git = "git",
@@ -55,25 +54,22 @@ word_enum! {
         Repository = "repository",
         /// `ralph.toml` and its layers.
         Settings = "settings",
-        /// A program that writes code.
         Backend = "backend",
         /// A command that decides whether work counts.
         Gate = "gate",
-        /// The plan file.
         Plan = "plan",
-        /// The queue of specs.
+        /// Queue of specs.
         Inbox = "inbox",
-        /// The knowledge index.
+        /// Knowledge index.
         Knowledge = "knowledge",
-        /// The journal.
         Journal = "journal",
-        /// What operators ask of a loop.
+        /// Queue of commands from operators to a loop.
         Control = "control",
-        /// What an earlier crash left.
+        /// Processes, files and refs that an earlier crash left.
         Leftover = "leftover",
         /// The checkouts in which agents work.
         Lanes = "lanes",
-        /// Room for files.
+        /// Free disk space.
         Disk = "disk",
     }
 }
@@ -106,20 +102,18 @@ pub enum Remedy {
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is about.
     pub area: Area,
-    /// How it stands.
     pub state: State,
-    /// In a sentence.
+    /// Finding as a sentence.
     pub what: String,
-    /// What to do, a command where there is one.
+    /// Advice, as a command if there is one. `None` if the state is OK.
     pub fix: Option<String>,
-    /// What `--fix` does about it.
+    /// Action that `--fix` carries out. `None` if `--fix` can do nothing.
     pub remedy: Option<Remedy>,
 }
 
 impl Finding {
-    /// All is well.
+    /// Create a finding with the state OK.
     pub fn ok(area: Area, what: impl Into<String>) -> Self {
         Self { area, state: State::Ok, what: what.into(), fix: None, remedy: None }
     }
@@ -129,14 +123,14 @@ impl Finding {
         Self { area, state, what: what.into(), fix: Some(fix.into()), remedy: None }
     }
 
-    /// With something that `--fix` does.
+    /// Add an action that `--fix` can carry out.
     #[must_use]
     pub fn mended_by(mut self, remedy: Remedy) -> Self {
         self.remedy = Some(remedy);
         self
     }
 
-    /// For programs.
+    /// Return the finding as JSON, for `ralph doctor --json`.
     pub fn to_json(&self) -> Value {
         json!({
             "state": self.state, "about": self.area, "what": self.what, "fix": self.fix,
@@ -145,15 +139,15 @@ impl Finding {
     }
 }
 
-/// Everything that was looked at.
+/// Report with all findings of `ralph doctor`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// In the order of looking.
+    /// Findings in the order of the checks.
     pub findings: Vec<Finding>,
 }
 
 impl Report {
-    /// How many findings have this state.
+    /// Return the number of findings with this state.
     pub fn count(&self, state: State) -> usize {
         self.findings.iter().filter(|finding| finding.state == state).count()
     }
@@ -163,7 +157,7 @@ impl Report {
         self.count(State::Problem) > 0
     }
 
-    /// What `--fix` would do.
+    /// Return the actions that `--fix` would carry out.
     pub fn remedies(&self) -> impl Iterator<Item = &Remedy> {
         self.findings.iter().filter_map(|finding| finding.remedy.as_ref())
     }

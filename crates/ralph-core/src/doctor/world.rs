@@ -1,4 +1,4 @@
-//! What is there before ralph comes: git, who commits, the repository.
+//! Findings about the environment: git, its configured author, and the repository.
 
 use super::{Area, Finding, Remedy, State};
 use crate::words::count;
@@ -6,7 +6,7 @@ use crate::words::count;
 /// The oldest git that has everything ralph asks of it.
 const OLDEST: (u32, u32) = (2, 40);
 
-/// What `git --version` said; `None` when there is no git.
+/// Judge the output of `git --version`. `None` means that git is not installed.
 pub fn git_version(said: Option<&str>) -> Finding {
     let (major, minor) = OLDEST;
     let update = format!("install git {major}.{minor} or newer");
@@ -30,7 +30,7 @@ pub fn git_version(said: Option<&str>) -> Finding {
     }
 }
 
-/// Whether git knows who commits.
+/// Report whether git knows the author of commits (`user.name` and `user.email`).
 pub fn identity(known: bool) -> Finding {
     if known {
         return Finding::ok(Area::Git, "knows who commits");
@@ -44,16 +44,16 @@ pub fn identity(known: bool) -> Finding {
     )
 }
 
-/// How the repository stands.
+/// Facts about the repository and its working tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepositoryFacts {
     /// The branch; `None` when HEAD is detached.
     pub branch: Option<String>,
-    /// Whether there is a commit.
+    /// Whether the repository has at least one commit.
     pub has_commit: bool,
     /// Files of the user with changes that are not committed.
     pub changed: usize,
-    /// Files with conflicts.
+    /// Number of files with conflicts.
     pub conflicts: usize,
     /// Something of git's own that is not finished: its name, how to finish it, how to give it up.
     pub unfinished: Option<(String, String, String)>,
@@ -61,7 +61,7 @@ pub struct RepositoryFacts {
     pub lock: Option<(String, bool)>,
 }
 
-/// What there is to say about it.
+/// Return the findings about the repository.
 pub fn repository(facts: &RepositoryFacts) -> Vec<Finding> {
     let found = |state, what: String, fix: String| Finding::new(Area::Repository, state, what, fix);
     let mut all = Vec::new();

@@ -14,7 +14,7 @@ use crate::json::{self, Editor, Fields, ItemChange, JsonError, Node};
 use crate::plan::{Edit, Id, Plan, State, Task};
 use crate::text::{self, LineCounter};
 
-/// The codec of plan.json.
+/// Codec for plan.json, the format of Ralph Deluxe.
 #[derive(Clone, Copy, Debug)]
 pub struct Deluxe;
 

@@ -1,7 +1,7 @@
-//! Which of the four formats a file has.
+//! Detection of a file's plan format.
 //!
-//! The name decides where it can (`.jsonl`, `.md`); otherwise the content does, from as little of it
-//! as possible: a damaged file is still recognised, so that its own codec can say what is wrong.
+//! The extensions `.jsonl` and `.md` decide first, otherwise the content. As little of the content as
+//! possible is read. So a damaged file is still recognized, and its own codec can report the error.
 
 use crate::format::{Format, ParseError};
 use crate::json;

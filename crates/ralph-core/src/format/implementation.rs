@@ -17,7 +17,7 @@ use crate::plan::{Edit, Gate, Id, Plan, SpecEntry, State, Task};
 use crate::text::{self, LineCounter};
 use specs::SpecNames;
 
-/// The codec of implementation.json.
+/// Codec for implementation.json, a file of specs that contain their tasks.
 #[derive(Clone, Copy, Debug)]
 pub struct Implementation;
 
@@ -119,12 +119,12 @@ pub fn stamp(text: &str, at: &str, by: &str) -> Result<String, EditError> {
     Ok(text::splice(text, splices)?)
 }
 
-/// What a plan may say about a spec beside its tasks.
+/// Data of a spec that a plan can store besides its tasks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct About<'a> {
-    /// Its file, relative to the project.
+    /// Path of the spec's file, relative to the project.
     pub file: Option<&'a str>,
-    /// What a prompt should say about it.
+    /// Text about the spec for prompts.
     pub context: &'a str,
     /// Criteria of the spec as a whole.
     pub accept: &'a [String],
@@ -161,7 +161,7 @@ struct File<'t> {
     text: &'t str,
     root: Node,
     plan: Plan,
-    /// Where each task of the plan stands: which spec, and which item of its `tasks`.
+    /// Place of each task of the plan in the file: index of its spec, index in the spec's `tasks`.
     places: Vec<(usize, usize)>,
 }
 
@@ -212,7 +212,7 @@ fn read_gate(text: &str, node: &Node) -> Result<Gate, JsonError> {
     Ok(Gate { name, command, required: fields.bool("required")? })
 }
 
-/// What a command is called for short: its last word that is not an option.
+/// Return a short name for a gate: the last word of its command that is not an option.
 fn gate_name(command: &str) -> String {
     let mut words = command.split_whitespace();
     words.rfind(|word| !word.starts_with('-')).unwrap_or(command).to_owned()

@@ -11,7 +11,7 @@ use crate::format::EditError;
 use crate::json::{Fields, JsonError, MemberChange, Node};
 use crate::plan::{Edit, Id, Priority, Retirement, State, Task};
 
-/// What a format calls each member of a task. States and ids are the format's own business.
+/// Names of a task's members in one format. Each format handles states and ids itself.
 pub(super) struct Keys {
     pub(super) name: &'static str,
     pub(super) notes: &'static str,
@@ -75,7 +75,7 @@ pub(super) fn own_id(fields: &Fields<'_, '_>) -> Result<String, JsonError> {
     }
 }
 
-/// The items of an array.
+/// Return the items of the array at `key`, or `None` if the field is absent.
 pub(super) fn items<'n>(
     fields: &Fields<'_, 'n>,
     key: &str,
@@ -117,7 +117,7 @@ pub(super) fn values(task: &Task, keys: &Keys) -> Values {
     ]
 }
 
-/// What must change in the file so that members with the values `old` have the values `new`.
+/// Return the changes that turn members with the values `old` into members with the values `new`.
 pub(super) fn changes(old: &Values, new: Values) -> Vec<MemberChange> {
     let differs = |&(key, ref value): &(&str, Value)| {
         old.iter().find(|(k, _)| *k == key).is_none_or(|(_, was)| was != value)
@@ -135,7 +135,7 @@ pub(super) fn object(values: impl IntoIterator<Item = (&'static str, Value)>) ->
     Value::Object(there.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
 }
 
-/// What the edits of a batch make of one task.
+/// Result of a batch of edits for one task.
 #[derive(Clone)]
 pub(super) struct Outcome {
     /// The task as it is to be; `None` when it goes away.
@@ -144,7 +144,7 @@ pub(super) struct Outcome {
     pub(super) skip_reason: Option<String>,
 }
 
-/// Which task an edit changes; `None` for edits that are not about a task that is there.
+/// Return the id of the existing task that an edit changes, or `None` for other edits.
 pub(super) fn target(edit: &Edit) -> Option<&Id> {
     match edit {
         Edit::UpdateTask(task) => Some(&task.id),
@@ -153,7 +153,7 @@ pub(super) fn target(edit: &Edit) -> Option<&Id> {
     }
 }
 
-/// What `edit`, which is about `task`, makes of it.
+/// Return the result of applying `edit` to `task`. The edit must be about this task.
 pub(super) fn outcome(task: &Task, edit: &Edit) -> Outcome {
     let changed = match edit {
         Edit::UpdateTask(new) => new.clone(),
@@ -189,7 +189,7 @@ pub(super) fn outcome(task: &Task, edit: &Edit) -> Outcome {
     Outcome { task: Some(changed), skip_reason: None }
 }
 
-/// What an edit is called when a format has no place for it; `None` for edits of tasks.
+/// Return a name for an edit that JSON formats cannot store. `None` means that they can.
 pub(super) fn unsupported(edit: &Edit) -> Option<&'static str> {
     match edit {
         Edit::AddIssue(_) | Edit::UpdateIssue(_) | Edit::RemoveIssue(_) => Some("issues"),
@@ -201,7 +201,7 @@ pub(super) fn unsupported(edit: &Edit) -> Option<&'static str> {
     }
 }
 
-/// Where each id stands: tasks of the file by their place in the plan, new ones by `P`.
+/// Places of all ids: the index in the plan for tasks of the file, a `P` for new tasks.
 pub(super) struct Places<'p, P> {
     tasks: &'p [Task],
     first: BTreeMap<&'p Id, usize>,
@@ -209,7 +209,7 @@ pub(super) struct Places<'p, P> {
     new: BTreeMap<&'p Id, P>,
 }
 
-/// What a new task is to follow.
+/// Task that a new task is placed after.
 pub(super) enum Anchor<P> {
     /// A task of the file, by its place in the plan.
     Old(usize),

@@ -24,13 +24,13 @@ use crate::plan::{Edit, Id, Plan};
 use crate::word_enum::word_enum;
 
 word_enum! {
-    /// The four plan formats.
+    /// Format of a plan file.
     Format {
         /// ralph's own: one JSON record a line.
         Jsonl = "jsonl",
-        /// Ralph Deluxe's plan.json.
+        /// plan.json of Ralph Deluxe.
         Deluxe = "deluxe",
-        /// The markdown progress file.
+        /// progress.md, a markdown file with task lists.
         Progress = "progress",
         /// implementation.json: specs with tasks in them.
         Implementation = "implementation",
@@ -81,16 +81,15 @@ impl fmt::Display for Format {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct ParseError {
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: usize,
     /// Column in characters, from 1, where one is known.
     pub column: Option<usize>,
-    /// What is wrong, in plain words.
     pub message: String,
 }
 
 impl ParseError {
-    /// An error on a line.
+    /// Create an error for a line. `line` counts from 1.
     pub fn new(line: usize, message: impl Into<String>) -> Self {
         Self { line, column: None, message: message.into() }
     }
@@ -108,13 +107,11 @@ pub enum EditError {
     /// The old text does not parse.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// No such task or issue.
     #[error("no task or issue {0}")]
     Unknown(Id),
     /// Several live records have this id, so nobody can say which one is meant.
     #[error("{id} stands on line {} and on line {}: give one of them another id", lines.0, lines.1)]
     Ambiguous {
-        /// The id.
         id: Id,
         /// The lines of the first two.
         lines: (usize, usize),
@@ -125,9 +122,8 @@ pub enum EditError {
     /// The format has no place for this.
     #[error("{format} cannot hold {what}")]
     Unsupported {
-        /// The format.
         format: Format,
-        /// What it has no place for, as a noun phrase.
+        /// Thing that the format cannot store, as a noun phrase.
         what: String,
     },
     /// Two edits of one batch want the same bytes: a mistake in ralph, not in the file.
@@ -167,7 +163,7 @@ pub trait Codec {
     ) -> Id;
 }
 
-/// The codec of a format.
+/// Return the codec of a format.
 pub fn codec(format: Format) -> &'static dyn Codec {
     match format {
         Format::Jsonl => &jsonl::Jsonl,

@@ -2,7 +2,7 @@
 
 use crate::plan::Id;
 
-/// What stands before the number at the end of an id, and the number's digits.
+/// Split an id into the text before its final number and the digits of that number.
 pub(super) fn split(id: &str) -> Option<(&str, &str)> {
     let prefix = id.trim_end_matches(|c: char| c.is_ascii_digit());
     let digits = id.strip_prefix(prefix)?;

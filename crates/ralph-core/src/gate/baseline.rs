@@ -1,25 +1,25 @@
-//! What is known of the tree that an attempt started from.
+//! Results of the gates at the base, the tree that an attempt started from.
 
 use std::collections::BTreeMap;
 
 use super::model::{Failures, GateRunResult, Need};
 
-/// How a gate went at the base.
+/// Result of a gate at the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Baseline {
-    /// It was green.
     Green,
-    /// This failed.
+    /// The gate was red, with these failures.
     Red(Box<Failures>),
 }
 
-/// What is known of each gate at the base. It is known by its command: another command under the
-/// same name is another gate.
+/// Known results of the gates at the base, by command.
+///
+/// A gate with the same name but another command is another gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baselines(BTreeMap<String, Baseline>);
 
 impl Baselines {
-    /// Nothing is known.
+    /// Create an empty set of results.
     pub fn new() -> Self {
         Self::default()
     }
@@ -40,7 +40,7 @@ impl Baselines {
         self.0.insert(run.check.command.clone(), baseline);
     }
 
-    /// How the gate of this run went at the base, if that is known.
+    /// Return the result at the base of the gate of this run, or `None` if it is unknown.
     pub fn get(&self, run: &GateRunResult) -> Option<&Baseline> {
         self.0.get(&run.check.command)
     }

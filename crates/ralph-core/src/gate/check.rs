@@ -16,25 +16,25 @@ const MOST_NAMES: usize = 20;
 /// Longest name or message of a failure, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// The result of one gate.
+/// Result of one gate in one attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateCheck {
-    /// The gate's name.
+    /// Name of the gate.
     pub name: String,
-    /// Its shell command.
+    /// Shell command of the gate.
     #[serde(default)]
     pub command: String,
-    /// What the gate checks.
+    /// Kind of check, such as test or lint.
     #[serde(default, rename = "type")]
     #[schemars(with = "String")]
     pub kind: GateKind,
-    /// Whether a failure counts.
+    /// Whether a failure of the gate fails the attempt.
     #[serde(default)]
     pub need: Need,
-    /// How the command ended.
+    /// Way in which the command ended.
     #[serde(default)]
     pub ending: Ending,
-    /// What the result means for the attempt, with the failures by name.
+    /// Meaning of the result for the attempt, with the names of the failures.
     #[serde(flatten)]
     pub standing: GateStanding,
     /// The output around the new failures, made from all of it, of a gate that blocks. A history has it
@@ -44,12 +44,12 @@ pub struct GateCheck {
     /// The file with the whole output, relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
-    /// The running time.
+    /// Running time, in milliseconds.
     #[serde(default)]
     pub took_ms: u64,
 }
 
-/// What the result of a gate means, seen from the tree that the attempt started from.
+/// Meaning of a gate's result, compared with the tree that the attempt started from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 pub enum GateStanding {
@@ -58,24 +58,24 @@ pub enum GateStanding {
     Green,
     /// The gate is red, and that does not count.
     Tolerated {
-        /// What fails, old or new.
+        /// Failures of the gate, old or new.
         failing: FailingNames,
     },
     /// The gate is red, and not only as before.
     New {
-        /// What did not fail before; nothing where the output names nothing.
+        /// New failures. Empty if the output names none.
         new: FailingNames,
-        /// What failed before, too.
+        /// Old failures, which also failed before.
         old: FailingNames,
     },
-    /// All that fails failed before.
+    /// The gate is red, and all its failures are old.
     Old {
-        /// What fails; nothing where the output names nothing.
+        /// Old failures. Empty if the output names none.
         old: FailingNames,
     },
     /// The gate was red before, and old and new failures cannot be told apart.
     Unclear {
-        /// The reason.
+        /// Reason why they cannot be told apart.
         why: String,
     },
 }
@@ -135,18 +135,18 @@ impl fmt::Display for GateStanding {
 pub struct FailingNames {
     /// The names, none of them long.
     pub names: Vec<String>,
-    /// How many are left out.
+    /// Number of failures that `names` leaves out.
     #[serde(default)]
     pub more: usize,
 }
 
 impl FailingNames {
-    /// Whether nothing is named.
+    /// Return whether no failure is named.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// How many failures there are.
+    /// Return the number of failures, including those that are not named.
     pub fn count(&self) -> usize {
         self.names.len() + self.more
     }
@@ -187,7 +187,7 @@ impl fmt::Display for FailingNames {
 }
 
 impl GateCheck {
-    /// Whether the gate is green.
+    /// Return whether the gate is green.
     pub fn is_green(&self) -> bool {
         self.standing == GateStanding::Green
     }

@@ -1,14 +1,14 @@
-//! Old failures and new ones.
+//! Comparison of the failures of a gate with those at the base: which are old, which are new.
 
 use std::collections::BTreeMap;
 
 use super::model::Failures;
 use super::runners::MOST_RAN;
 
-/// What the failures of one run are, seen from the base.
+/// Result of comparing the failures of a run with those at the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// These did not fail before.
+    /// These failures are new.
     New(Vec<String>),
     /// All of them failed before as well.
     AllOld,
@@ -30,7 +30,7 @@ pub fn compare(base: &Failures, now: &Failures) -> Comparison {
     }
 }
 
-/// Compare what the outputs name.
+/// Compare the failures by the names in the outputs: tests, errors, warnings.
 fn compare_names(base: &Failures, now: &Failures) -> Comparison {
     if !now.tests.is_empty() {
         return tests(base, now);
@@ -164,7 +164,7 @@ fn complaints(
     }
 }
 
-/// What is there more often than before.
+/// Return the entries that occur more often in `after` than in `before`.
 fn more_than(before: &BTreeMap<String, u32>, after: &BTreeMap<String, u32>) -> Vec<String> {
     let is_new = |(text, count): &(&String, &u32)| before.get(*text).is_none_or(|old| old < count);
     after.iter().filter(is_new).map(|(text, _)| text.clone()).collect()

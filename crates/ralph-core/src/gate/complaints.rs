@@ -1,4 +1,6 @@
-//! What compilers and linters complain about: `file: message`, without the line, which moves.
+//! Complaints of compilers and linters, as `file: message`.
+//!
+//! The line number is left out, because it changes with unrelated edits.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +9,7 @@ use crate::text::clip;
 
 /// Most different complaints that are kept.
 const MOST: usize = 5000;
-/// Longest complaint, in characters.
+/// Maximum length of a complaint, in characters.
 const LONGEST: usize = 400;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +36,7 @@ impl Complaints {
         Self { root: root.to_owned(), ..Self::default() }
     }
 
-    /// A line without colours.
+    /// Process one line of the output, which has no color codes.
     pub(super) fn line(&mut self, line: &str) {
         if let Some((_, place)) = line.split_once("--> ").filter(|(b, _)| b.trim().is_empty()) {
             if let Some((severity, message)) = self.open.take() {
@@ -114,7 +116,7 @@ fn severity_of(text: &str) -> Option<Severity> {
     }
 }
 
-/// `src/lib.rs:3:5` is the file `src/lib.rs`.
+/// Return the file of a place such as `src/lib.rs:3:5`.
 fn place_file(place: &str) -> &str {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let mut file = place.trim();

@@ -23,10 +23,10 @@ const LINES_BEFORE: usize = 4;
 const LINES_AFTER: usize = 10;
 /// Bytes of windows with each sign that are kept to choose from.
 const KEPT_BYTES: usize = 256 * 1024;
-/// Longest line, in characters.
+/// Maximum length of a line, in characters.
 const LINE_CHARACTERS: usize = 400;
 
-/// How clearly a line says that something is wrong; clearer ones come first where room is short.
+/// Confidence that a line shows an error. If space is short, clearer lines come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ErrorSign {
     /// A test runner, a compiler or a crash shows the failure itself.
@@ -167,7 +167,7 @@ impl ErrorWindow {
     }
 }
 
-/// How an output may call a failure: by its whole name, or by the last part of it.
+/// Return the texts by which an output may refer to a failure: its full name, or its last part.
 fn name_signs(name: &str) -> Vec<&str> {
     const SHORTEST: usize = 4;
     let parts = ["::", " > ", " › ", ": ", " "].iter().filter_map(|mark| {

@@ -29,7 +29,7 @@ pub(super) struct InnerEnds {
 }
 
 impl InnerEnds {
-    /// A line without colours.
+    /// Process one line of the output, which has no color codes.
     pub(super) fn line(&mut self, line: &str) {
         if let Some(crash) = crash(line) {
             self.crash.get_or_insert(crash);
@@ -45,7 +45,7 @@ impl InnerEnds {
         }
     }
 
-    /// How the runner broke off, in words that are the same for the same crash.
+    /// Return a description of the crash, if there was one. The same crash has the same description.
     pub(super) fn crash(&self) -> Option<String> {
         self.crash.clone().or_else(|| self.panic.clone())
     }
@@ -61,7 +61,7 @@ impl InnerEnds {
     }
 }
 
-/// Whether an output shows tests.
+/// Whether an output shows that tests ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TestsRan {
     None,

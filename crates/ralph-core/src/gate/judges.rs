@@ -35,22 +35,22 @@ const LONGEST: usize = 512 * 1024;
 pub struct FileChange<'a> {
     /// The path from the root, with `/`.
     pub path: &'a str,
-    /// The text at the checkpoint.
+    /// Text at the start of the attempt. `None` if the file did not exist.
     pub before: Option<&'a str>,
     /// The text that the attempt left.
     pub after: Option<&'a str>,
 }
 
 word_enum! {
-    /// How far a judge was changed.
+    /// Extent of a change to a judge.
     Extent {
-        /// It is new.
+        /// The judge is new.
         Added = "added",
         /// Something was added to it, and all that was there is as it was.
         Grown = "grown",
-        /// What was there is not as it was.
+        /// Existing content of the judge was changed.
         Changed = "changed",
-        /// It is gone.
+        /// The judge was deleted.
         Deleted = "deleted",
     }
 }
@@ -60,7 +60,7 @@ word_enum! {
 pub struct Weakened {
     /// The test, where it is one.
     pub test: Option<String>,
-    /// In which way.
+    /// Description of the weakening.
     pub how: String,
 }
 
@@ -73,14 +73,14 @@ impl fmt::Display for Weakened {
     }
 }
 
-/// What was done to one judge.
+/// Change of one judge by an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgeChange {
-    /// The file.
+    /// Path of the file, from the root.
     pub path: String,
-    /// What it decides.
+    /// Kind of the judge.
     pub kind: JudgeKind,
-    /// How far it was changed.
+    /// Extent of the change.
     pub extent: Extent,
     /// Tests that are not there any more, here or in another changed file.
     pub deleted: Vec<String>,
@@ -113,7 +113,9 @@ impl std::fmt::Display for JudgeChange {
     }
 }
 
-/// What an attempt did to judges. `files` are those of its changed files for which [`JudgeNames::may_judge`] holds.
+/// Return the changes that an attempt made to judges.
+///
+/// `files` are the changed files for which [`JudgeNames::may_judge`] returns true.
 pub fn judge_changes(files: &[FileChange<'_>], names: &JudgeNames) -> Vec<JudgeChange> {
     let read: Vec<Compared<'_>> = files.iter().map(|file| Compared::new(file, names)).collect();
     // A test that is gone here and new there has moved.

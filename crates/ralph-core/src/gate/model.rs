@@ -16,38 +16,38 @@ use crate::config::GateKind;
 pub struct Gate {
     /// A short name that no other gate has.
     pub name: String,
-    /// The shell command.
+    /// Shell command of the gate.
     pub command: String,
-    /// What it checks.
+    /// Kind of check, such as test or lint.
     pub kind: GateKind,
     /// Whether its failure counts, under the strategy in use.
     pub need: Need,
-    /// Longest time it may take.
+    /// Maximum running time of the gate.
     pub timeout: Duration,
 }
 
-/// What a failure of a gate means.
+/// Effect of a gate's failure on the attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Need {
-    /// The attempt fails.
+    /// A failure fails the attempt.
     #[default]
     Required,
-    /// It is shown.
+    /// A failure is reported, and the attempt may still land.
     Optional,
 }
 
-/// How the command of a gate ended.
+/// Way in which the command of a gate ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// By itself, with this code.
+    /// The command ended by itself, with this exit code.
     Code(i32),
-    /// By a signal.
+    /// This signal ended the command.
     Signal(i32),
-    /// It took too long and was ended.
+    /// The command exceeded its timeout, and ralph ended it.
     TimedOut,
-    /// It never started, for this reason.
+    /// The command could not start, for this reason.
     NotStarted(String),
 }
 
@@ -58,7 +58,7 @@ impl Default for Ending {
 }
 
 impl Ending {
-    /// Whether the gate is green.
+    /// Return whether the command succeeded, so that the gate is green.
     pub fn is_success(&self) -> bool {
         *self == Self::Code(0)
     }
@@ -73,8 +73,10 @@ impl Ending {
         }
     }
 
-    /// How a command ended that did not come to its end: a signal, also one that a shell reports as an exit code,
-    /// or the end of its time.
+    /// Describe a premature end: a signal, a timeout, or a command that could not start.
+    ///
+    /// Exit codes above 127 count as well, because shells report signals that way.
+    /// `None` for any other end.
     pub fn broken_off(&self) -> Option<String> {
         match self {
             Self::Code(..=127) => None,
@@ -86,7 +88,7 @@ impl Ending {
         }
     }
 
-    /// One word for files.
+    /// Return one word for JSON files.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Code(_) => "exit",
@@ -96,7 +98,7 @@ impl Ending {
         }
     }
 
-    /// What happened, for people.
+    /// Describe the end of the command for people.
     pub fn describe(&self) -> String {
         match self {
             Self::Code(code) => format!("exit code {code}"),
@@ -107,17 +109,17 @@ impl Ending {
     }
 }
 
-/// What failed in one run of a gate, as far as its output says.
+/// Failures in one run of a gate, as far as its output shows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// Names of tests that failed.
+    /// Names of the tests that failed.
     pub tests: BTreeSet<String>,
     /// Groups of tests that ran to their end, and single tests that were seen to pass. Only a help
     /// for judging an output in which some tests are missing.
     pub ran: BTreeSet<String>,
-    /// How many tests passed, at least.
+    /// Minimum number of tests that passed.
     pub passed: u64,
-    /// How many tests failed, at least.
+    /// Minimum number of tests that failed.
     pub failed: u64,
     /// Errors of compilers and linters, each `file: message`, with how often it is there.
     pub errors: BTreeMap<String, u32>,
@@ -133,7 +135,7 @@ pub struct Failures {
     pub missing_program: Option<String>,
     /// Why there may be failures that are not in the lists.
     pub partial: Option<String>,
-    /// How the run broke off before its end, in words that are the same for the same crash.
+    /// Description of a premature end of the run. The same crash has the same description.
     pub broken_off: Option<String>,
 }
 
@@ -143,7 +145,7 @@ pub struct Failures {
 pub struct GateRunResult {
     /// The result. A red one is new until a base says otherwise.
     pub check: GateCheck,
-    /// What failed.
+    /// Failures that the output shows.
     pub failures: Failures,
     /// The output without colours; a long one's beginning and end.
     pub output: String,

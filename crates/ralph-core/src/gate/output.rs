@@ -1,4 +1,4 @@
-//! What a gate writes, read line by line in bounded memory.
+//! Reader for the output of a gate, line by line and in bounded memory.
 
 use super::complaints::Complaints;
 use super::counts::add_counts;
@@ -27,14 +27,13 @@ pub struct OutputReader {
     excerpt: ExcerptReader,
 }
 
-/// What an output says.
+/// Result of reading the output of a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Its beginning and its end, without colours.
+    /// Beginning and end of the output, without color codes.
     pub output: String,
-    /// Its beginning, the lines around the errors, and its end.
+    /// Beginning of the output, the lines around errors, and the end.
     pub excerpts: ExcerptReader,
-    /// What failed.
     pub failures: Failures,
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Passes {
 }
 
 impl Passes {
-    /// A line without colours.
+    /// Process one line of the output, which has no color codes.
     pub(super) fn line(&mut self, line: &str) {
         let text = line.trim();
         let passed = text.ends_with(" ... ok")
@@ -34,12 +34,12 @@ impl Passes {
             + FAILED_IN.iter().map(|word| number_inside(text, word)).sum::<u64>();
     }
 
-    /// How many failed by the sums of runners, also of unknown ones.
+    /// Return the number of failed tests in the summaries of test runners, including unknown runners.
     pub(super) fn failed(&self) -> u64 {
         self.failed
     }
 
-    /// How many passed, at least, in an output in which so many failed.
+    /// Return the minimum number of tests that passed. `failed` is the number of tests that failed.
     pub(super) fn count(&self, failed: usize) -> u64 {
         let rest = self.ran.saturating_sub(u64::try_from(failed).unwrap_or(u64::MAX));
         self.lines.max(self.sums).max(rest)

@@ -1,4 +1,4 @@
-//! A verdict as `.ralph/logs/validation/iter-N.json`.
+//! The verdict as a JSON file, `.ralph/logs/validation/iter-N.json`.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Which gates there are, and which of them count.
+//! Selection of the gates of an attempt: which gates run, and which of them are required.
 
 use std::collections::BTreeSet;
 

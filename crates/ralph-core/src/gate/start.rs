@@ -1,10 +1,10 @@
-//! What must be there for a gate's command to start, as far as this can be read without a shell.
+//! Requirements that must be met before a gate's command can start, read without a shell.
 //!
-//! The command is split into words, and its `&&` and `;` parts are read one after the other. Reading
-//! ends at the first thing that only a shell can tell (expansions, `||`, `if`, `eval` …): what was found
-//! until then is certain, and nothing is said about the rest.
+//! The command is split into words, and the parts between `&&` and `;` are read in order. The reading
+//! stops at the first thing that only a shell can evaluate (expansions, `||`, `if`, `eval` and so on).
+//! The requirements found up to there are certain. Nothing is known about the rest.
 
-/// What a command needs to start.
+/// Program or file that a command needs before it can start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartRequirement {
     /// A program, by its name on the PATH or by its file.

@@ -14,14 +14,14 @@ use super::model::{GateRunResult, Need};
 use super::normal::hash;
 use crate::config::Judges;
 
-/// What the gates said about an attempt.
+/// Verdict of the gates on an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateVerdict {
-    /// The attempt's id.
+    /// Id of the attempt.
     pub attempt: String,
     /// Whether the work may land, and how far it is proven.
     pub ruling: GateRuling,
-    /// Every gate that ran.
+    /// Results of all gates that ran.
     pub checks: Vec<GateCheck>,
     /// Changes to tests, manifests and CI, which decide what gates find.
     #[serde(default)]
@@ -31,18 +31,18 @@ pub struct GateVerdict {
     pub report: Option<String>,
 }
 
-/// What all gates together mean for the work of an attempt.
+/// Combined result of all gates for the work of an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateRuling {
-    /// It may land: a gate is green, and none that counts is red.
+    /// The work may land. A gate is green, and no required gate is red.
     #[default]
     Proven,
-    /// It may land: tests ran and passed, and only these fail, as they did before.
+    /// The work may land. Tests passed, and only these failed, as they did before.
     ProvenExceptOld(FailingNames),
-    /// It may land, but nothing proves it.
+    /// The work may land, but no gate proves it.
     Unproven(Vec<ProofGap>),
-    /// It must not land.
+    /// The work must not land.
     Refused {
         /// Changed judges, where `judges = "block"` forbids that.
         #[serde(default)]
@@ -61,14 +61,14 @@ pub enum ProofGap {
     NoGates,
     /// Old and new failures of a gate cannot be told apart.
     Unclear {
-        /// The gate's name.
+        /// Name of the gate.
         gate: String,
-        /// The reason.
+        /// Reason why they cannot be told apart.
         why: String,
     },
     /// A gate fails as before, and its output names nothing that fails.
     Nameless {
-        /// The gate's name.
+        /// Name of the gate.
         gate: String,
     },
     /// No gate is green, and no red one shows that other tests passed.
@@ -218,7 +218,7 @@ impl GateVerdict {
         }
     }
 
-    /// What a person should know about an attempt that lands: changed judges, and how far it is proven.
+    /// Return remarks for a person about an attempt that lands: changed judges and gaps in the proof.
     pub fn remarks(&self) -> Vec<String> {
         let judges = self.judges.iter().map(ToString::to_string);
         let gaps = self.proof_gaps().iter().map(|why| format!("unproven: {why}"));
@@ -234,8 +234,9 @@ impl GateVerdict {
         self.checks.iter().filter(|check| check.blocks())
     }
 
-    /// What keeps the attempt from landing, as markdown under `### Validation Failures`; empty when
-    /// nothing does.
+    /// Describe what keeps the attempt from landing, as markdown under `### Validation Failures`.
+    ///
+    /// Empty if the attempt may land.
     pub fn failure_context(&self) -> String {
         if self.passed() {
             return String::new();

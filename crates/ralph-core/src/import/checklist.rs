@@ -9,7 +9,7 @@ use super::Said;
 use crate::fence::{Fences, Place};
 use crate::plan::{Priority, State};
 
-/// What makes a list item a task.
+/// Style of a checklist: the list items that count as tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Style {
     #[default]
@@ -18,7 +18,7 @@ pub(super) enum Style {
     Bullets,
 }
 
-/// A checklist that was read.
+/// Content of a checklist file.
 #[derive(Debug, Default)]
 pub(super) struct Checklist {
     pub(super) entries: Vec<Entry>,
@@ -28,13 +28,13 @@ pub(super) struct Checklist {
 #[derive(Debug, Default)]
 pub(super) struct Entry {
     pub(super) line: usize,
-    /// The rest of its line.
+    /// Text of the item's first line, after its mark and box.
     pub(super) text: String,
     pub(super) state: State,
     /// The headings above it, the nearest last.
     pub(super) headings: Vec<String>,
     pub(super) accept: Vec<String>,
-    /// What else is below it.
+    /// Other content below the item, for the notes.
     pub(super) says: Vec<Said>,
     body: String,
     indent: usize,
@@ -209,7 +209,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     is_heading.then(|| (level, words.trim().trim_end_matches('#').trim_end()))
 }
 
-/// What follows the mark of a list item: `- `, `* `, `+ `, `1. `, `1) `.
+/// Return the text after the mark of a list item: `- `, `* `, `+ `, `1. `, `1) `.
 fn item(line: &str) -> Option<&str> {
     let line = line.trim_start();
     if let Some(rest) = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)) {

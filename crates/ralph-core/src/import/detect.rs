@@ -1,7 +1,7 @@
-//! Which kind of plan some files are, and which files of a project are worth reading for that.
+//! Detection of the kind of plan that files contain, and of the files in a project worth reading.
 //!
-//! Names decide where they can; the content of a single file decides otherwise, from its outermost
-//! keys alone, so that a damaged file is still recognised and its own reader can say what is wrong.
+//! File names decide first. Otherwise the content of a single file decides, by its outermost keys
+//! alone. So a damaged file is still recognized, and its own reader can report the error.
 
 use super::folders::{self, MARKS};
 use super::{Kind, Source, file_name, tasks_md};
@@ -11,9 +11,8 @@ use crate::json;
 /// A kind that the files can be, and the file that says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// What it would be.
     pub kind: Kind,
-    /// Why.
+    /// File that indicates this kind.
     pub evidence: String,
 }
 
@@ -94,7 +93,7 @@ const ROOT: [&str; 9] = [
     "tasks.json",
 ];
 
-/// What the files can be, one candidate for each kind.
+/// Return the kinds that the files can be, one candidate for each kind.
 pub fn candidates(sources: &[Source]) -> Vec<Candidate> {
     let named: Vec<Candidate> = Kind::ALL
         .into_iter()
@@ -175,7 +174,7 @@ fn folder(kind: Kind, sources: &[Source]) -> Option<String> {
     found.find(is_it).map(|(_, _, source)| source.path.clone())
 }
 
-/// What a text can be, whatever it is called.
+/// Return the kinds that a text can be, whatever the name of its file.
 fn by_content(source: &Source) -> Vec<Kind> {
     let text = source.text.trim_start_matches('\u{feff}').trim_start();
     match text.starts_with(['{', '[']) {

@@ -1,9 +1,9 @@
-//! What a task says, fact by fact, to compare what was meant with what a plan kept.
+//! Facts of a task, to compare an imported task with the one that a plan stored.
 
 use super::Said;
 use crate::plan::{Id, State, Task};
 
-/// What a task says that the one which was read back does not.
+/// Return the facts of `meant` that `got` lacks. `got` is the task as read back from the plan.
 pub(super) fn lost(meant: &Task, got: Option<&Task>) -> Vec<Said> {
     let got = got.map(facts).unwrap_or_default();
     facts(meant).into_iter().filter(|fact| !got.contains(fact)).collect()

@@ -55,7 +55,7 @@ fn issue(text: &str, node: &Node) -> Result<Item, JsonError> {
     Ok(item)
 }
 
-/// `owner/name`, from the issue's address.
+/// Return `owner/name` of the repository, from the issue's URL. Empty if the URL has another form.
 fn repository(fields: &Fields<'_, '_>) -> String {
     let url = fields.str("url").ok().flatten().unwrap_or_default();
     let parts: Vec<&str> = url.split('/').collect();

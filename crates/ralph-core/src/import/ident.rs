@@ -1,8 +1,8 @@
-//! Which id an item gets, and whether it is in the plan already.
+//! Ids of imported items, and the check whether an item is in the plan already.
 //!
-//! An id of the source is kept where it is a word. A mere number gets the kind in front (`gh-42`), and
-//! numbers that every folder begins anew get the folder (`001-T003`). An item without an id gets one
-//! that is worked out from its text. The same item gets the same id each time.
+//! An id of the source is kept if it is a word. A mere number gets the kind as a prefix (`gh-42`).
+//! Numbers that start again in every folder get the folder as a prefix (`001-T003`). An item without
+//! an id gets one that is computed from its text. The same item always gets the same id.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use super::{Fate, Item, Kind};
 use crate::format::{Format, progress};
 use crate::plan::{Id, Plan};
 
-/// Longest id that is kept.
+/// Maximum length of an id from the source that is kept.
 const LONGEST: usize = 48;
 
-/// What a plan knows by each id: names and, where they are kept, notes.
+/// Tasks and issues of a plan by id: their names and, if the plan stores them, their notes.
 pub(super) struct Known<'p> {
     by_id: BTreeMap<&'p Id, Vec<(&'p str, Option<&'p str>)>>,
     by_name: BTreeSet<&'p str>,

@@ -3,7 +3,7 @@
 use super::Said;
 use crate::json::{Kind, Node};
 
-/// What `node`, an object, says beside the members in `known`. Empty values say nothing.
+/// Return the content of the object `node` in members other than `known`. Skip empty values.
 pub(super) fn leftover(text: &str, node: &Node, known: &[&str]) -> Vec<Said> {
     let members = node.members().unwrap_or_default();
     members

@@ -52,23 +52,21 @@ use crate::plan::Task;
 use crate::word_enum::word_enum;
 
 word_enum! {
-    /// Where plans can come from.
+    /// Kind of a source from which plans can be imported.
     Kind {
         /// snarktank's `prd.json`.
         Prd = "prd",
-        /// ralph-claude-code's `fix_plan.md`.
+        /// `fix_plan.md` of ralph-claude-code.
         FixPlan = "fix-plan",
-        /// Task Master's `tasks.json`.
+        /// `tasks.json` of Task Master.
         TaskMaster = "task-master",
-        /// beads' `issues.jsonl`.
+        /// `issues.jsonl` of beads.
         Beads = "beads",
-        /// OpenSpec's folders of changes.
+        /// Change folders of OpenSpec.
         OpenSpec = "openspec",
-        /// spec-kit's folders of features.
+        /// Feature folders of spec-kit.
         SpecKit = "spec-kit",
-        /// A Ralph Deluxe project.
         Deluxe = "deluxe",
-        /// A ralph-wiggum project.
         Wiggum = "wiggum",
         /// GitHub issues, as `gh` prints them.
         Github = "github",
@@ -76,7 +74,7 @@ word_enum! {
 }
 
 impl Kind {
-    /// What one looks for.
+    /// Return a description of the files that indicate this kind.
     pub fn looks_like(self) -> &'static str {
         match self {
             Self::Prd => "prd.json (an object with `userStories`)",
@@ -93,7 +91,7 @@ impl Kind {
         }
     }
 
-    /// What makes a word of a number: `gh-42`.
+    /// Return the prefix that turns a number into an id, such as `gh` in `gh-42`.
     fn prefix(self) -> &'static str {
         match self {
             Self::TaskMaster => "tm",
@@ -116,9 +114,8 @@ impl fmt::Display for Kind {
 /// A text that may be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Its path below what was named, with `/`; `-` for standard input.
+    /// Path below the path that the user named, with `/`. `-` for standard input.
     pub path: String,
-    /// What it says.
     pub text: String,
 }
 
@@ -126,13 +123,11 @@ pub struct Source {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {message}", line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ImportError {
-    /// Which file.
     pub file: String,
     /// Line, from 1, where one is to blame.
     pub line: Option<usize>,
-    /// What is wrong.
     pub message: String,
-    /// What to do about it.
+    /// Advice for the user.
     pub hint: String,
 }
 
@@ -149,14 +144,14 @@ impl ImportError {
 
 const MEND: &str = "nothing was written; mend that place and import again";
 
-/// Everything that was found.
+/// Tasks, documents and other content found in a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Tasks, in the order in which they should be done.
     pub items: Vec<Item>,
-    /// Files to copy.
+    /// Files to copy into the project.
     pub documents: Vec<Document>,
-    /// What belongs to no task.
+    /// Content that belongs to no task.
     pub asides: Vec<Aside>,
 }
 
@@ -172,26 +167,25 @@ impl Found {
 /// One task of the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Item {
-    /// How the source refers to it; unique together with `scope`.
+    /// Reference to the item within the source. Unique together with `scope`.
     pub key: String,
-    /// Which of several plans of this kind it is from, where the source says so.
+    /// Part of the source that the item is from, such as a folder or a repository. Empty if unknown.
     pub scope: String,
     /// Whether `key` is an id that people use, not only the text of the task.
     pub has_id: bool,
-    /// The file it stands in.
     pub file: String,
-    /// Its line, from 1.
+    /// Line of the item in its file, from 1.
     pub line: usize,
-    /// What ralph has fields for, without id, dependencies and notes.
+    /// Fields that ralph has a place for, without id, dependencies and notes.
     pub task: Task,
     /// Keys of the items that must be done first.
     pub needs: Vec<String>,
     /// Keys of the items that it should come after, unless that closes a circle: its parts, and what
     /// the whole waits for that it is a part of.
     pub after: Vec<String>,
-    /// What goes into its notes.
+    /// Content for the task's notes.
     pub says: Vec<Said>,
-    /// What goes to the record only: true, but of no use to whoever does the work.
+    /// Content for the record of the import only, because it does not help to do the task.
     pub aside: Vec<Said>,
 }
 
@@ -221,9 +215,8 @@ impl Item {
 /// Something that was said, and under which name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// What the source calls it; empty for plain text.
+    /// Name of the field in the source. Empty for plain text.
     pub label: String,
-    /// The words.
     pub text: String,
 }
 
@@ -244,24 +237,21 @@ impl fmt::Display for Said {
     }
 }
 
-/// Something about the whole plan.
+/// Information about the whole plan, which belongs to no task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aside {
     /// The file it stands in, called the same wherever it is read from.
     pub from: String,
-    /// What.
     pub said: Said,
 }
 
-/// A file that is copied.
+/// File of the source that is copied into the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Document {
-    /// Where it is.
+    /// Path of the file in the source.
     pub from: String,
-    /// Where it belongs.
     #[serde(skip)]
     pub site: Site,
-    /// What it says.
     #[serde(skip)]
     pub text: String,
 }

@@ -60,7 +60,7 @@ const IMPLEMENTATION: [&str; 22] = [
     "failedReason",
 ];
 
-/// Where Ralph Deluxe keeps what ralph keeps in the same place.
+/// Files that Ralph Deluxe and ralph keep at the same path.
 const HOME: [&str; 5] = [
     ".ralph/handoffs/",
     ".ralph/knowledge-index.",

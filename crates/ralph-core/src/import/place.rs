@@ -1,4 +1,4 @@
-//! Where the documents of a source go: to the place that is theirs, or beside what is there.
+//! Places for the documents of a source: their own place, or one beside an existing file.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::Document;
 
-/// Where a document belongs.
+/// Kind of place in the project that a document belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Site {
-    /// It is a spec of this name.
+    /// The document is a spec with this file name.
     Spec(String),
     /// ralph keeps the same file in the same place of the project.
     Home(String),
@@ -25,10 +25,9 @@ pub(super) const IMPORTS: &str = "ralph/imports";
 /// A document and the path that it gets, relative to the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Placed {
-    /// The document.
     #[serde(flatten)]
     pub document: Document,
-    /// Its path.
+    /// Path in the project, relative to its root.
     #[serde(rename = "to")]
     pub path: String,
     /// Whether it is there already, word for word.
@@ -36,7 +35,7 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// What tasks call it, when it is a spec.
+    /// Return the spec's name in the source and the name that tasks use. `None` if it is no spec.
     pub fn spec(&self) -> Option<(&str, &str)> {
         match &self.document.site {
             Site::Spec(name) => {

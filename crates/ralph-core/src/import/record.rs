@@ -35,7 +35,7 @@ pub fn with_blocks(old: Option<&str>, kind: Kind, blocks: &[String]) -> Option<S
     is_new.then_some(text)
 }
 
-/// What is said about the whole plan: a block for each file.
+/// Return the content about the whole plan, as one block for each file.
 pub(super) fn asides(asides: &[Aside]) -> Vec<String> {
     asides
         .chunk_by(|a, b| a.from == b.from)

@@ -12,15 +12,14 @@ use crate::plan::{self, Edit, Id, Plan, State, Task};
 
 /// The plan that items go into.
 pub struct Target<'a> {
-    /// What messages call it.
+    /// Name of the plan in messages.
     pub shown: &'a str,
-    /// Its text; that of an empty plan when there is none yet.
+    /// Text of the plan file. If there is no file yet, the text of an empty plan.
     pub text: &'a str,
-    /// What the text says.
+    /// Plan that was parsed from `text`.
     pub plan: &'a Plan,
-    /// How it is read and written.
     pub codec: &'a dyn Codec,
-    /// The time, RFC 3339.
+    /// Current time, RFC 3339.
     pub now: &'a str,
 }
 
@@ -28,27 +27,24 @@ pub struct Target<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It is added.
+    /// The import adds the item.
     New,
-    /// It was there before, and is left as it is.
+    /// The plan has the item already, and the import does not change it.
     Here,
 }
 
-/// What becomes of one item.
+/// Result of the import for one item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// Its id in the plan.
+    /// Id of the task in the plan.
     pub id: Id,
-    /// Its id in the source, where it has one.
+    /// Id of the item in the source, if it has one.
     pub source: Option<String>,
-    /// Its name.
     pub name: String,
-    /// Where it stands in the source.
+    /// State of the item in the source.
     #[serde(flatten)]
     pub state: State,
-    /// What it waits for.
     pub deps: Vec<Id>,
-    /// Whether it is new.
     pub fate: Fate,
     /// Fields of the source that went into its notes.
     #[serde(rename = "notes")]
@@ -67,14 +63,14 @@ pub struct Import {
     pub text: String,
     /// The file for what has no place in the plan, relative to the project.
     pub record_path: String,
-    /// What goes there; see [`super::with_blocks`].
+    /// Blocks for this file, as [`super::with_blocks`] takes them.
     pub record: Vec<String>,
-    /// What somebody should know, one line each.
+    /// Warnings for the user, one line each.
     pub warnings: Vec<String>,
 }
 
 impl Import {
-    /// How many tasks are new.
+    /// Return the number of new tasks.
     pub fn added(&self) -> usize {
         self.rows.iter().filter(|row| row.fate == Fate::New).count()
     }

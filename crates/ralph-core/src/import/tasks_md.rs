@@ -45,7 +45,7 @@ pub(super) fn plan(kind: Kind, sources: &[Source]) -> Option<&Source> {
     }
 }
 
-/// Where the other files of such a project belong.
+/// Return the place for another file of such a project. `None` if the file is not copied.
 fn site(kind: Kind, path: &str) -> Option<Site> {
     let specs = ["specs/", ".ralph/specs/", ".ralph-wiggum/specs/"];
     if let Some(name) = specs.iter().find_map(|folder| path.strip_prefix(folder)) {

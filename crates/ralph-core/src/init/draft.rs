@@ -13,15 +13,13 @@ use crate::config::GateKind;
 pub struct Gate {
     /// A name that no other gate has.
     pub name: String,
-    /// The shell command.
     pub command: String,
-    /// What it checks.
     pub kind: GateKind,
     /// Whether a failure fails the attempt; absent: the strategy decides.
     pub required: Option<bool>,
 }
 
-/// Where the gates of the new configuration come from.
+/// Source of the gates in the new configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Gates {
     None,
@@ -29,7 +27,7 @@ pub(super) enum Gates {
     Found(Vec<Found>),
     /// From a file of another program: its path, and the commands.
     Imported(String, Vec<Gate>),
-    /// They stay in the plan file.
+    /// The gates stay in the plan file at this path.
     InThePlan(String),
 }
 
@@ -66,7 +64,7 @@ pub(super) struct Draft {
     settings: Settings,
     /// `[[passes]]`, each a list of keys and values in TOML.
     pub(super) passes: Vec<Vec<(&'static str, String)>>,
-    /// `[[gates]]`.
+    /// Content of `[[gates]]`.
     pub(super) gates: Gates,
     /// Gates that were found and are not wanted.
     left_out: Vec<Gate>,

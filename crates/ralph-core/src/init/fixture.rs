@@ -27,7 +27,7 @@ pub(super) fn created<'s>(setup: &'s Setup, path: &str) -> &'s str {
     &file.unwrap_or_else(|| panic!("{path} is not created: {setup:#?}")).text
 }
 
-/// The gates as `name: command`.
+/// Return the gates as `name: command`.
 pub(super) fn gates(setup: &Setup) -> Vec<String> {
     setup.gates.iter().map(|gate| format!("{}: {}", gate.name, gate.command)).collect()
 }

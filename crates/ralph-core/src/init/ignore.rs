@@ -47,7 +47,7 @@ pub fn with_rules(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// What people should know about a .gitignore that ignores more than it should.
+/// Return warnings about rules of a `.gitignore` that hide files which belong in git.
 pub(super) fn notes(text: &str) -> Vec<String> {
     let hidden = KEPT.into_iter().filter(|(folder, _)| lists(text, folder));
     hidden

@@ -5,15 +5,15 @@ use super::lane_proposal::{LaneProposal, list};
 use crate::config::LaneSettings;
 use crate::words::count;
 
-/// Most names in one sentence.
+/// Maximum number of names in one sentence.
 const MOST_NAMES: usize = 5;
 
-/// What differs between home and a lane, apart from the result of gates.
+/// Differences between home and a lane, apart from the results of gates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaneDifference {
-    /// The settings in force.
+    /// Settings of `[lane]` that are in force.
     pub settings: LaneSettings,
-    /// What the files of the project propose.
+    /// Settings of `[lane]` that the files of the project suggest.
     pub proposal: LaneProposal,
     /// Ignored paths of home that the lane does not have; a folder ends in `/`.
     pub absent: Vec<String>,
@@ -23,12 +23,12 @@ pub struct LaneDifference {
     pub environment: Option<String>,
 }
 
-/// One reason, and its remedy.
+/// Possible reason for a failure in a lane, with advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneAdvice {
-    /// What the lane lacks.
+    /// Reason for the failure: what the lane lacks.
     pub what: String,
-    /// What to do.
+    /// Advice for the user.
     pub fix: String,
 }
 

@@ -1,4 +1,6 @@
-//! What a lane lacks beside packages: ignored files that programs read, and folders beside the repository.
+//! Detection of things that a lane lacks besides packages.
+//!
+//! These are ignored files that programs read, and folders beside the repository.
 
 use serde_json::Value;
 use toml_edit::TableLike;

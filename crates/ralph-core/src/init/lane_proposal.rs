@@ -13,11 +13,9 @@ use crate::config::LaneSettings;
 /// A key of `[lane]` that is proposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LaneKey {
-    /// `setup`, with `setup_when`.
+    /// `setup` together with `setup_when`.
     Setup,
-    /// `copy`
     Copy,
-    /// `link`
     Link,
 }
 
@@ -28,14 +26,14 @@ pub struct LaneProposal {
     pub setup: Option<String>,
     /// Files after whose change it has to run again.
     pub setup_when: Vec<String>,
-    /// Ignored files with settings.
+    /// Ignored files that look like settings.
     pub copy: Vec<String>,
-    /// Folders beside the repository.
+    /// Folders beside the repository that the project depends on.
     pub link: Vec<String>,
 }
 
 impl LaneProposal {
-    /// Look at a project.
+    /// Find values for `[lane]` in the files of a project.
     pub fn of(tree: &Tree) -> Self {
         // What is wrong with a manifest is told when the gates are looked for.
         Self::detect(&mut Look::new(tree))
@@ -51,7 +49,7 @@ impl LaneProposal {
         }
     }
 
-    /// Whether nothing is proposed.
+    /// Return whether the proposal has no values.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

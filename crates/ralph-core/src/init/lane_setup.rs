@@ -21,10 +21,10 @@ pub(super) struct LaneSetup {
     pub(super) when: Vec<String>,
 }
 
-/// What one package manager needs in one folder.
+/// Setup command of one package manager for one folder.
 struct SetupStep {
     command: String,
-    /// Names in the folder.
+    /// Files in the folder after whose change the command has to run again.
     when: Vec<String>,
     /// Whether a lock file says that this folder is installed by itself.
     locked: bool,

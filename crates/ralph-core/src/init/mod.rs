@@ -1,12 +1,12 @@
-//! What `ralph init` does to a project, worked out before anything is touched.
+//! Plan of `ralph init` for a project, computed before any file is changed.
 //!
 //! # Theory of operation
 //!
-//! The host lists the project's root, the folders one level below it ([`Tree::looks_into`]) and
-//! reads the few files that decide something ([`Tree::wants`]). [`set_up`] looks at that [`Tree`]
-//! and answers with a [`Setup`]: the files to create with their text, the lines that `.gitignore`
-//! lacks, what was found and why. Nothing in a setup overwrites or deletes, so it can be carried out
-//! in any order, stopped anywhere, and asked for again: the second answer is empty.
+//! The host lists the project's root and the folders one level below it ([`Tree::looks_into`]). It
+//! reads the few files that matter ([`Tree::wants`]). [`set_up`] takes this [`Tree`] and returns a
+//! [`Setup`]: the files to create with their text, the lines that `.gitignore` lacks, and the findings
+//! with reasons. A setup never overwrites or deletes a file. So its steps can run in any order, and
+//! they can stop at any point. A second call after a complete setup returns an empty one.
 //!
 //! ```text
 //! Tree --stack--> gates ──┐

@@ -14,14 +14,13 @@ use super::tree::{Entry, Tree};
 use super::{Gate, draft, ignore, import, other_rules, stack};
 use crate::format::Format;
 
-/// What was asked for beyond the usual.
+/// Choices of the user for `ralph init`, beyond the defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// A plan of this format, with the text of an empty one.
     pub plan: Option<(Format, String)>,
     /// Whether the folder of specs begins with a starter.
     pub spec: FirstSpec,
-    /// The backend that was chosen.
     pub backend: Option<String>,
     /// Gates that were found and are not wanted, by name.
     pub dropped: BTreeSet<String>,
@@ -29,13 +28,13 @@ pub struct Request {
     pub declined: BTreeSet<LaneKey>,
 }
 
-/// What an empty folder of specs begins with.
+/// Content of a new folder of specs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FirstSpec {
     /// A spec that shows what a good one looks like.
     #[default]
     Starter,
-    /// Nothing.
+    /// The folder starts empty.
     None,
 }
 
@@ -44,18 +43,17 @@ pub enum FirstSpec {
 pub struct NewFile {
     /// From the root of the project.
     pub path: String,
-    /// All of it.
+    /// Complete text of the file.
     pub text: String,
 }
 
-/// What is wrong with a file of the project; the rest is done without it.
+/// Error in a file of the project. The setup continues without that file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// From the root of the project.
     pub file: String,
     /// Line, from 1, where one is known.
     pub line: Option<usize>,
-    /// What is wrong.
     pub message: String,
 }
 
@@ -74,20 +72,19 @@ pub enum IgnoreRules {
     /// Nothing to do: it has them all, cannot be read, or is among the files to create.
     #[default]
     Done,
-    /// It lacks some: [`super::with_rules`] adds them.
+    /// Rules are missing. [`super::with_rules`] adds them.
     Lacking,
 }
 
-/// What `ralph init` will do, and what it found.
+/// Files that `ralph init` will create, and its findings about the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Setup {
     /// Files to create; `ralph.toml` is the last, so that a run that was cut short starts over.
     #[serde(skip)]
     pub create: Vec<NewFile>,
-    /// Whether `.gitignore` has to change.
     #[serde(skip)]
     pub ignore: IgnoreRules,
-    /// What is there already and stays as it is.
+    /// Files that exist already and stay unchanged.
     pub kept: Vec<String>,
     /// The stacks of the project; looked for only when there is no `ralph.toml` yet.
     pub found: Vec<Found>,
@@ -97,7 +94,7 @@ pub struct Setup {
     pub lane: LaneProposal,
     /// Files of other programs whose settings were taken over.
     pub imported: Vec<String>,
-    /// What people should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
     /// Files that could not be used.
     pub problems: Vec<Problem>,
@@ -121,16 +118,13 @@ impl Setup {
 pub struct InTheWay {
     /// From the root of the project.
     pub path: String,
-    /// What has to be there.
     pub wanted: Wanted,
 }
 
-/// What has to be at a path.
+/// Kind of entry that must be at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// A file.
     File,
-    /// A folder.
     Folder,
 }
 
@@ -143,7 +137,7 @@ impl InTheWay {
     }
 }
 
-/// What to do to the project so that ralph can work in it.
+/// Compute the setup that makes the project ready for ralph.
 pub fn set_up(tree: &Tree, request: &Request) -> Result<Setup, InTheWay> {
     let mut setup = Setup::default();
     let mut look = Look::new(tree);
@@ -217,7 +211,7 @@ fn ignore_rules(look: &mut Look<'_>, setup: &mut Setup) {
     }
 }
 
-/// What the new `ralph.toml` says.
+/// Compute the content of the new `ralph.toml`.
 fn configuration(look: &mut Look<'_>, setup: &mut Setup, request: &Request) -> Draft {
     let mut draft = Draft::new();
     if let Some((format, _)) = &request.plan {

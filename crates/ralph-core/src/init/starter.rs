@@ -1,9 +1,9 @@
 //! The first spec of a new project: it shows what a good one looks like, and is none.
 
-/// Where it goes, from the root of the project.
+/// Path of the starter spec, from the root of the project.
 pub const STARTER_FILE: &str = "ralph/specs/first.md";
 
-/// What it says.
+/// Text of the starter spec.
 pub const STARTER: &str = include_str!("../../assets/starter-spec.md");
 
 /// Whether a spec is the starter and nobody has written anything into it.

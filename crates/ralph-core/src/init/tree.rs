@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-/// One name in a [`Tree`].
+/// Entry of a [`Tree`]: a folder or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A directory.
     Folder,
     /// A file whose text nobody needs.
     File,
-    /// A file with its text.
+    /// A file that was read, with its text.
     Text(String),
     /// A file that could not be read as text, and why.
     Unreadable(String),
@@ -108,7 +107,7 @@ impl Tree {
         }
     }
 
-    /// Add or replace a name.
+    /// Add an entry, or replace the one at this path.
     pub fn add(&mut self, path: impl Into<String>, entry: Entry) {
         self.entries.insert(path.into(), entry);
     }
@@ -124,22 +123,22 @@ impl Tree {
         &self.ignored
     }
 
-    /// How many folders the project is below the top of its repository.
+    /// Return the number of folders between the top of the repository and the project.
     pub(super) fn depth(&self) -> usize {
         self.depth
     }
 
-    /// What is at `path`.
+    /// Return the entry at `path`.
     pub fn get(&self, path: &str) -> Option<&Entry> {
         self.entries.get(path)
     }
 
-    /// Whether `path` is a file.
+    /// Return whether there is a file at `path`.
     pub fn has_file(&self, path: &str) -> bool {
         self.get(path).is_some_and(|entry| *entry != Entry::Folder)
     }
 
-    /// Whether `path` is a folder.
+    /// Return whether there is a folder at `path`.
     pub fn has_folder(&self, path: &str) -> bool {
         self.get(path) == Some(&Entry::Folder)
     }

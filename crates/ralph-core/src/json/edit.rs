@@ -36,9 +36,9 @@ pub enum ItemChange {
     Insert(usize, Value),
     /// A new item at the end.
     Push(Value),
-    /// Another value for this item.
+    /// Replace the value of the item at this index.
     Set(usize, Value),
-    /// This item goes away.
+    /// Remove the item at this index.
     Remove(usize),
 }
 
@@ -60,18 +60,22 @@ pub struct Editor<'a> {
     style: Style,
 }
 
-/// What happens to a container: which entries stay, and what is new in front of each (the last list
-/// is for the end).
+/// Changes to the entries of a container.
+///
+/// `stays` says which old entries remain. `new` has the new entries before each old one. Its last list
+/// is for the end.
 struct Rebuild {
     stays: Vec<bool>,
     new: Vec<Vec<String>>,
 }
 
-/// How the entries of one container are joined.
+/// Text and layout that join the entries of one container.
 struct Joint {
     separator: String,
     layout: Layout,
-    /// What comes after the opening and before the closing bracket of a container that was empty.
+    /// Text after the opening bracket of an empty container.
+    ///
+    /// `close` is the text before the closing bracket.
     open: String,
     close: String,
 }
@@ -152,7 +156,7 @@ impl<'a> Editor<'a> {
         Some(Splice::replace(old.span.clone(), self.style.render(value, &layout)))
     }
 
-    /// How a container that has entries is laid out itself.
+    /// Return the layout of a container that has entries.
     fn layout_of(&self, node: &Node) -> Layout {
         match node.raw(self.text).contains('\n') {
             false => Layout::Flat,
@@ -160,7 +164,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// How new entries of this container are joined to it.
+    /// Return the way to join new entries to those of this container.
     fn joint(&self, node: &Node, changes: &[ItemChange]) -> Joint {
         match entries(node).as_slice() {
             [] => self.joint_of_empty(node, changes),

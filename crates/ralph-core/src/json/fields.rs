@@ -68,7 +68,7 @@ impl<'t, 'n> Fields<'t, 'n> {
         }
     }
 
-    /// A string.
+    /// Read a string.
     pub fn str(&self, key: &str) -> Field<Option<Cow<'t, str>>> {
         self.read(key, "a string", |value| value.str(self.text))
     }
@@ -116,7 +116,7 @@ impl<'t, 'n> Fields<'t, 'n> {
         }
     }
 
-    /// A whole number from 0.
+    /// Read a whole number that is not negative.
     pub fn u64(&self, key: &str) -> Field<Option<u64>> {
         self.read(key, "a whole number", |value| value.u64(self.text))
     }
@@ -127,12 +127,12 @@ impl<'t, 'n> Fields<'t, 'n> {
         self.read(key, "a whole number", read)
     }
 
-    /// A number.
+    /// Read a number.
     pub fn f64(&self, key: &str) -> Field<Option<f64>> {
         self.read(key, "a number", |value| value.f64(self.text))
     }
 
-    /// `true` or `false`.
+    /// Read a boolean.
     pub fn bool(&self, key: &str) -> Field<Option<bool>> {
         self.read(key, "true or false", Node::bool)
     }

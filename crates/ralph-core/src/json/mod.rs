@@ -32,9 +32,8 @@ use crate::format::ParseError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} (at byte {offset})")]
 pub struct JsonError {
-    /// The byte where reading stopped.
+    /// Byte offset at which reading stopped.
     pub offset: usize,
-    /// What is wrong, in plain words.
     pub message: String,
 }
 
@@ -48,24 +47,21 @@ impl JsonError {
 /// A value and the bytes it stands in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its bytes, quotes and brackets included.
+    /// Byte range of the value, quotes and brackets included.
     pub span: Range<usize>,
-    /// What it is.
     pub kind: Kind,
 }
 
-/// What a [`Node`] is.
+/// Kind of a [`Node`], with its children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `null`.
     Null,
-    /// `true` or `false`.
     Bool(bool),
     /// A number; read it with [`Node::u64`] and its siblings.
     Number,
     /// A string; read it with [`Node::str`].
     String,
-    /// Items in order.
+    /// Items of the array, in order.
     Array(Vec<Node>),
     /// Members in order, each key once.
     Object(Vec<Member>),
@@ -74,11 +70,10 @@ pub enum Kind {
 /// A key and its value in an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The key, decoded.
+    /// Key without quotes, with escapes decoded.
     pub key: String,
-    /// The key's bytes, quotes included.
+    /// Byte range of the key, quotes included.
     pub key_span: Range<usize>,
-    /// The value.
     pub value: Node,
 }
 
@@ -158,7 +153,7 @@ impl Node {
         self.kind == Kind::Null
     }
 
-    /// What it is, for messages: "a string".
+    /// Return the kind for messages, such as "a string".
     pub fn kind_name(&self) -> &'static str {
         match self.kind {
             Kind::Null => "null",

@@ -148,7 +148,7 @@ impl Reader<'_> {
         Ok(kind)
     }
 
-    /// Step over the opening bracket.
+    /// Skip the opening bracket, and check the maximum depth.
     fn enter(&mut self, depth: usize) -> Parsed<()> {
         if depth > MAX_DEPTH {
             return self.fail(format!("nested more than {MAX_DEPTH} levels deep"));

@@ -1,4 +1,4 @@
-//! How a file is laid out, and values rendered that way.
+//! Style of a JSON file, and rendering of values in that style.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) struct Style {
     pub(super) comma: String,
     /// Inside the braces of an object on one line.
     pub(super) pad: String,
-    /// How arrays that hold no array or object are laid out in a file of many lines.
+    /// Layout of arrays that hold no arrays or objects, in a file of several lines.
     pub(super) lists: Layout,
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Layout {
     Pretty(String),
 }
 
-/// What is found while looking for the file's habits.
+/// Parts of the style that were found so far.
 #[derive(Default)]
 struct Found<'t> {
     indent: Option<&'t str>,
@@ -189,7 +189,7 @@ fn look_around<'t>(text: &'t str, root: &Node) -> Found<'t> {
     found
 }
 
-/// What stands between a key and its value, when that is on one line.
+/// Return the text between a key and its value, or `None` if it contains a line break.
 pub(super) fn colon<'t>(text: &'t str, member: &Member) -> Option<&'t str> {
     let between = text.get(member.key_span.end..member.value.span.start)?;
     (!between.contains('\n')).then_some(between)

@@ -37,7 +37,7 @@ pub fn l1(handoff: &Handoff) -> String {
     format!("[{}] {summary}. {complete}. {files}.", flat(&done.task_id))
 }
 
-/// What of a handoff matters for longer: the task, what was decided, and what stands in the way.
+/// Return a handoff as a small object: the task, decisions, constraints, failures and open work.
 pub fn l2(handoff: &Handoff) -> Value {
     let done = &handoff.task_completed;
     json!({
@@ -54,15 +54,15 @@ pub fn l2(handoff: &Handoff) -> Value {
     })
 }
 
-/// Where all of it is.
+/// Return the path of the handoff's file, which has the complete text.
 pub fn l3(handoff: &PastHandoff) -> &str {
     &handoff.file
 }
 
-/// What an indexer is given of the handoffs that the index does not know yet, oldest first.
+/// Return the text about new handoffs that the indexer reads, oldest first.
 ///
-/// One JSON object a line for the newest ones, as many as there is room for; a line of words for
-/// older ones; a number for what is left. Each names its file.
+/// The newest handoffs are JSON objects, one a line, as many as fit. Older ones are one line of text
+/// each. The rest is only a count. Each handoff that is shown names its file.
 pub fn compaction_input(handoffs: &[PastHandoff]) -> String {
     let (mut details, mut room) = (Vec::new(), DETAILS);
     let mut rest = handoffs.iter().rev();

@@ -16,29 +16,29 @@ use crate::json::{self, Editor, ItemChange, JsonError, MemberChange, Node};
 use crate::plan::{Plan, State};
 use crate::text::splice;
 
-/// What one iteration did. A task and an iteration have one entry: a second one takes its place.
+/// Result of one iteration. A second entry for the same task and iteration replaces the first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ProgressEntry {
     /// The task. It comes first, and the iteration second: by these two an entry is found again.
     pub task_id: String,
-    /// The iteration's number.
+    /// Number of the iteration.
     pub iteration: u32,
-    /// When it landed, RFC 3339.
+    /// Time of the landing, RFC 3339.
     pub timestamp: String,
-    /// One line.
+    /// Summary of the work, on one line.
     pub summary: String,
     /// Files that were created, modified or deleted.
     pub files_changed: Vec<FileTouched>,
-    /// Tests that were written.
+    /// Tests that the iteration added.
     pub tests_added: Vec<TestsAdded>,
-    /// Design decisions that were made.
+    /// Design decisions of the iteration.
     pub design_decisions: Vec<String>,
-    /// Limits that were found.
+    /// Constraints that the iteration discovered.
     pub constraints: Vec<Constraint>,
-    /// Where the work differs from the plan.
+    /// Differences between the work and the plan.
     pub deviations: Vec<Deviation>,
-    /// Bugs that were met.
+    /// Bugs that the iteration ran into.
     pub bugs: Vec<Bug>,
     /// Whether the task is complete.
     pub fully_complete: bool,
@@ -83,7 +83,7 @@ pub fn progress_json(
     }
 }
 
-/// How the tasks of a plan stand, as the file counts them.
+/// Number of tasks in each state, as the file reports them.
 #[derive(Default, Serialize)]
 struct TaskCounts {
     total_tasks: usize,
@@ -152,7 +152,7 @@ fn assemble(body: &str, entries: &[ProgressEntry], counts: &TaskCounts, at: &str
     format!("{HEAD}{at},\n  \"plan_summary\": {counts},\n{ENTRIES}{body}{last}{TAIL}")
 }
 
-/// How the line of an entry begins.
+/// Return the start of an entry's line, by which the entry is found again.
 fn key_of(entry: &ProgressEntry) -> String {
     let task = Value::from(entry.task_id.as_str());
     format!("{LINE}{{\"task_id\":{task},\"iteration\":{},", entry.iteration)

@@ -9,13 +9,12 @@ use crate::plan::{State, Task};
 /// A spec all of whose tasks are out of the way.
 #[derive(Clone, Debug)]
 pub struct SpecDone<'a> {
-    /// The day, as in `2026-01-17`.
+    /// Date of completion, such as `2026-01-17`.
     pub date: &'a str,
-    /// The spec's name.
     pub name: &'a str,
-    /// Its tasks, in their order.
+    /// Tasks of the spec, in the order of the plan.
     pub tasks: &'a [&'a Task],
-    /// What the gates said last.
+    /// Latest results of the gates.
     pub gates: &'a [GateCheck],
     /// The commit that holds it: its subject, since the file is a part of it and cannot know its hash.
     pub commit: Option<&'a str>,

@@ -15,7 +15,7 @@ pub(super) fn terms(text: &str) -> impl Iterator<Item = String> {
         .filter(|word| word.chars().nth(SHORTEST - 1).is_some())
 }
 
-/// What a task is about: the terms of its title, description, criteria and libraries.
+/// Return the terms of a task's title, description, criteria and libraries.
 pub fn task_terms(task: &Task) -> BTreeSet<String> {
     let texts = std::iter::once(task.name.as_str()).chain(task.notes.as_deref());
     let lists = task.accept.iter().chain(&task.libraries).map(String::as_str);

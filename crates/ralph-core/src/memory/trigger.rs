@@ -26,12 +26,12 @@ use crate::plan::Task;
 pub enum Trigger {
     /// The task needs documentation, or names libraries.
     Metadata {
-        /// How many libraries it names.
+        /// Number of libraries that the task names.
         libraries: usize,
     },
     /// The task is new ground: too few of its terms are known from recent handoffs.
     Novelty {
-        /// How many of them are.
+        /// Share of the task's terms that recent handoffs use.
         #[serde(flatten)]
         overlap: Overlap,
         /// The ratio that this is below.
@@ -39,33 +39,33 @@ pub enum Trigger {
     },
     /// Too much was handed over since the last time.
     Bytes {
-        /// Bytes of handoffs since then.
+        /// Size of the handoffs since the last update, in bytes.
         bytes: u64,
         /// The number that they are above.
         threshold: u32,
     },
-    /// It has been long enough.
+    /// Enough iterations have passed since the last update.
     Periodic {
-        /// Iterations since the last time.
+        /// Number of iterations since the last update.
         iterations: u32,
         /// The number that they have reached.
         interval: u32,
     },
 }
 
-/// How many of a task's terms recent handoffs use.
+/// Share of a task's terms that recent handoffs use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Overlap {
     /// Terms of the task that occur in a handoff.
     #[serde(rename = "shared_terms")]
     pub shared: usize,
-    /// Terms of the task.
+    /// Number of different terms in the task.
     #[serde(rename = "task_terms")]
     pub terms: usize,
 }
 
 impl Overlap {
-    /// `shared / terms`.
+    /// Return `shared / terms`.
     #[expect(clippy::cast_precision_loss, reason = "no task has 2^52 terms")]
     pub fn ratio(self) -> f64 {
         self.shared as f64 / self.terms as f64
@@ -102,7 +102,7 @@ pub fn trigger(
     (iterations >= interval).then_some(Trigger::Periodic { iterations, interval })
 }
 
-/// How much of a task recent handoffs speak of; `None` when there is nothing to compare.
+/// Compare a task with recent handoffs. Return `None` if there is nothing to compare.
 pub fn overlap(task: &Task, recent: &[Handoff]) -> Option<Overlap> {
     let wanted = task_terms(task);
     if wanted.is_empty() || recent.is_empty() {

@@ -9,9 +9,9 @@ const MOST_PAIRS: usize = 4_000_000;
 /// Result of lines that both sides changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConflictRule {
-    /// Their lines, then our new ones.
+    /// Keep their lines, then our new ones.
     KeepBoth,
-    /// Their lines, then our new records of items that theirs do not mention (plan.jsonl).
+    /// Keep their lines, then our new records for items that their lines do not mention (plan.jsonl).
     KeepBothByRecord,
 }
 

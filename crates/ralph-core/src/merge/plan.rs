@@ -17,7 +17,7 @@ pub struct PlanSides<'a> {
     pub name: &'a str,
     /// The common ancestor; `None` where none is known.
     pub base: Option<&'a str>,
-    /// The text that ralph wrote.
+    /// Text that ralph wrote.
     pub ours: &'a str,
     /// The text that a person wrote, or that their branch has.
     pub theirs: &'a str,
@@ -47,7 +47,6 @@ pub enum PlanChange {
     IssueChanged(Id),
     /// A status was not believed, because the task's work has landed.
     StatusRefused {
-        /// The task.
         id: Id,
         /// The refused status as one word.
         said: &'static str,
@@ -58,32 +57,25 @@ pub enum PlanChange {
     TaskLeftPlan(Id),
 }
 
-/// A merged plan.
+/// Merged plan, with the changes that came from their side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergedPlan {
-    /// The plan file's new text.
+    /// New text of the plan file.
     pub text: String,
-    /// Their changes, in plan order.
+    /// Changes of their side, in plan order.
     pub changes: Vec<PlanChange>,
 }
 
-/// Plans that cannot be merged.
+/// Reason why two texts of a plan cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanMergeError {
-    /// Their text cannot be read.
     #[error("{0}")]
     Theirs(ParseError),
-    /// Our text cannot be read.
     #[error("{0}")]
     Ours(ParseError),
-    /// The texts have two formats.
+    /// The texts have different formats.
     #[error("it was {before} and is {now} now")]
-    Format {
-        /// The format of our text.
-        before: Format,
-        /// The format of theirs.
-        now: Format,
-    },
+    Format { before: Format, now: Format },
     /// No text says all that both sides say.
     #[error("its changes cannot be combined with those of the run")]
     Irreconcilable,
@@ -197,7 +189,7 @@ impl Wanted {
     }
 }
 
-/// One task on three sides.
+/// Standing of one task in the base, in ours and in theirs.
 struct TaskSides<'a> {
     id: &'a Id,
     base: &'a Standing,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::plan::{Id, Plan, State, Task};
 
-/// Standing of one task.
+/// Standing of one task: in the plan, out of it with a record, or absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// In the plan, without its line number.

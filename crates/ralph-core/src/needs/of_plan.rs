@@ -63,7 +63,7 @@ fn can_return(lookup: &Lookup<'_>, id: &Id) -> bool {
     lookup.tombstone(id).is_some_and(|stone| stone.task.is_some())
 }
 
-/// What a person can do about a task that cannot run.
+/// Return what a person can do about a task that cannot run.
 fn hindered(
     sources: &NeedSources<'_>,
     lookup: &Lookup<'_>,

@@ -107,7 +107,7 @@ fn unproven(sources: &NeedSources<'_>) -> Option<Need> {
     Some(Need { command, ..need(NeedKind::Unproven, text, effect) })
 }
 
-/// What the last construct could not verify, for want of a usable verdict.
+/// Return the tasks, or the spec, for which the last construct got no usable verdict.
 fn not_verified(sources: &NeedSources<'_>) -> impl Iterator<Item = Need> {
     let construct = &sources.history.construct;
     // What was taken out of the plan with its spec needs no verdict.

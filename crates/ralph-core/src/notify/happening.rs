@@ -1,4 +1,4 @@
-//! What a person may want to hear of.
+//! Events that a person may want to be notified about.
 
 use serde::Serialize;
 
@@ -13,45 +13,40 @@ const LONGEST: usize = 600;
 /// Most needs that a message lists.
 const NEEDS: usize = 3;
 
-/// Something happened.
+/// Event of a project, for a notification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Happening {
-    /// The project's name.
     pub project: String,
-    /// When, RFC 3339.
+    /// Time of the event, RFC 3339.
     pub at: String,
-    /// What.
     pub what: What,
 }
 
-/// What happened.
+/// Kind of an event, with its details.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum What {
-    /// A spec is done.
     SpecDone {
-        /// The spec's file name.
+        /// File name of the spec.
         #[serde(skip)]
         spec: String,
-        /// Its commit, unless nothing was committed.
+        /// Commit of the spec. `None` if nothing was committed.
         commit: Option<String>,
-        /// Tasks that were completed.
+        /// Number of tasks that were completed.
         tasks: usize,
-        /// Dollars, where known.
+        /// Cost in dollars, if known.
         #[serde(rename = "cost_usd")]
         cost: Option<f64>,
-        /// How long it took, in milliseconds.
+        /// Time that the spec took, in milliseconds.
         #[serde(rename = "duration_ms")]
         took_ms: u64,
     },
-    /// A spec was given up.
     SpecFailed {
-        /// The spec's file name.
+        /// File name of the spec.
         #[serde(skip)]
         spec: String,
-        /// Why.
         why: String,
-        /// Where its work is: a stash entry or a ref.
+        /// Stash entry or ref that keeps the work.
         kept: Option<String>,
     },
     /// Something cannot go on without a person.
@@ -59,7 +54,7 @@ pub enum What {
         /// The spec's file name, where it is about one.
         #[serde(skip)]
         spec: Option<String>,
-        /// What is asked or in the way.
+        /// Question to the person, or the obstacle.
         why: String,
     },
     /// A budget or a limit was reached.
@@ -67,25 +62,24 @@ pub enum What {
         /// The spec's file name, where it is about one.
         #[serde(skip)]
         spec: Option<String>,
-        /// Which one, and what follows from it.
+        /// Limit that was reached, and its effect.
         why: String,
     },
-    /// The agent loop has stopped.
+    /// The loop of `ralph agent` has stopped.
     Stopped {
-        /// Why.
         why: String,
-        /// What needs a person.
+        /// Things that a person has to do.
         needs: Vec<Need>,
-        /// Specs done in this session.
+        /// Number of specs that were finished in this session.
         #[serde(rename = "specs_completed")]
         done: u64,
         /// Specs given up in this session.
         #[serde(rename = "specs_failed")]
         failed: u64,
-        /// Dollars, where known.
+        /// Cost in dollars, if known.
         #[serde(rename = "cost_usd")]
         cost: Option<f64>,
-        /// How long the session took, in milliseconds.
+        /// Duration of the session, in milliseconds.
         #[serde(rename = "duration_ms")]
         took_ms: u64,
     },
@@ -103,7 +97,7 @@ impl Happening {
         }
     }
 
-    /// The spec it is about.
+    /// Return the spec of the event, or `None` if it is not about one spec.
     pub fn spec(&self) -> Option<&str> {
         match &self.what {
             What::SpecDone { spec, .. } | What::SpecFailed { spec, .. } => Some(spec),
@@ -112,7 +106,7 @@ impl Happening {
         }
     }
 
-    /// One line.
+    /// Return the title of the message, on one line.
     pub fn title(&self) -> String {
         let of =
             |spec: &Option<String>| spec.as_ref().map(|s| format!(": {s}")).unwrap_or_default();
@@ -126,7 +120,7 @@ impl Happening {
         one_line(&format!("{}: {what}", self.project))
     }
 
-    /// A line or two more.
+    /// Return the text of the message below its title.
     pub fn text(&self) -> String {
         match &self.what {
             What::SpecDone { commit, tasks, cost: dollars, took_ms, .. } => {
@@ -161,7 +155,7 @@ impl Happening {
         }
     }
 
-    /// All of it, for programs.
+    /// Return the event in the form for programs.
     pub fn report(&self) -> HappeningReport<'_> {
         HappeningReport {
             event: self.on().as_str(),
@@ -180,17 +174,14 @@ impl Happening {
 pub struct HappeningReport<'h> {
     /// The word by which the configuration asks for it.
     pub event: &'static str,
-    /// The project's name.
     pub project: &'h str,
-    /// The spec it is about.
     pub spec: Option<&'h str>,
-    /// One line.
+    /// Title of the message, on one line.
     pub title: String,
-    /// A line or two more.
+    /// Text of the message below its title.
     pub message: String,
-    /// When, RFC 3339.
+    /// Time of the event, RFC 3339.
     pub at: &'h str,
-    /// What happened.
     #[serde(flatten)]
     pub what: &'h What,
 }

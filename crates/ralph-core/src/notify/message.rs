@@ -8,38 +8,33 @@ use super::happening::Happening;
 use crate::config::{NotifyKind, NotifyOn};
 use crate::text::clip;
 
-/// Most characters that Discord takes.
+/// Maximum number of characters in a message for Discord.
 const DISCORD: usize = 1900;
-/// Most characters that Telegram takes.
+/// Maximum number of characters in a message for Telegram.
 const TELEGRAM: usize = 4000;
 
 /// A message that is ready to be delivered.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    /// On the desktop.
-    Desktop {
-        /// One line.
-        title: String,
-        /// More of it.
-        body: String,
-    },
-    /// To a shell command.
+    /// Notification on the desktop.
+    Desktop { title: String, body: String },
+    /// Call of the user's shell command.
     Command {
-        /// Variables for it.
+        /// Environment variables of the command.
         env: Vec<(&'static str, String)>,
-        /// What it reads: one JSON object.
+        /// Standard input of the command: one JSON object.
         stdin: String,
     },
-    /// To an address.
+    /// HTTP request to a service.
     Post(Post),
 }
 
 /// JSON for an address, which nobody may see.
 #[derive(Clone, PartialEq)]
 pub struct Post {
-    /// The address: a secret.
+    /// Address of the service. It is a secret.
     pub url: String,
-    /// The JSON.
+    /// Body of the request, as JSON.
     pub body: String,
 }
 

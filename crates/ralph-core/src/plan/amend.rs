@@ -26,26 +26,26 @@ const REASON: usize = 200;
 pub struct Amender<'a> {
     /// The task that is worked on.
     pub current: Option<&'a Id>,
-    /// How many tasks and issues the attempt has added already, with commands or by hand.
+    /// Number of tasks and issues that the attempt has added so far, with commands or by hand.
     pub used: usize,
-    /// Now, RFC 3339.
+    /// Current time, RFC 3339.
     pub at: &'a str,
 }
 
 /// A change of the plan that an agent proposed or made, and what became of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmendmentOutcome {
-    /// What it wanted: `add`, `modify`, `remove`, or whatever it said.
+    /// Requested action: `add`, `modify`, `remove`, or any other word that the agent wrote.
     pub action: String,
     /// The task concerned, where that is known.
     pub id: Option<Id>,
     /// The task's name, where that is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The fields that it changed.
+    /// Names of the fields that the amendment changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
-    /// Why the agent wants it.
+    /// Reason that the agent gave for the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Refused, and why; `None` when it was made.

@@ -2,16 +2,15 @@
 
 use super::model::{Id, Issue, Task};
 
-/// How a task leaves the live plan.
+/// Way in which a task leaves the live plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retirement {
-    /// Verified.
     Accepted,
-    /// Given up.
+    /// The task was given up.
     Failed,
     /// Left out on purpose; formats that can keep it visible do.
     Skipped,
-    /// Taken out altogether.
+    /// The task was removed from the plan.
     Deleted,
 }
 
@@ -23,7 +22,7 @@ pub enum Edit {
     AddTask {
         /// The task; its id is already chosen (progress.md derives its own and ignores it).
         task: Task,
-        /// Where it goes; `None` is the end (of its spec or phase, where the format has those).
+        /// Task that the new one follows. `None` is the end of the plan, or of its spec or phase.
         after: Option<Id>,
     },
     /// New values for the live task with this id. Fields that are equal are not touched. The states
@@ -32,38 +31,33 @@ pub enum Edit {
     UpdateTask(Task),
     /// The task leaves the live plan.
     Retire {
-        /// Which task.
         id: Id,
-        /// In which way.
         how: Retirement,
-        /// Why, for the history.
+        /// Reason for the history.
         reason: Option<String>,
-        /// When, RFC 3339.
+        /// Time for the history, RFC 3339.
         at: String,
     },
     /// The task was claimed or accepted, was found wanting, and is pending again with one more
     /// retry counted.
     Reject {
-        /// Which task.
         id: Id,
-        /// What is wrong.
+        /// Reason for the rejection.
         reason: String,
-        /// When, RFC 3339.
+        /// Time for the history, RFC 3339.
         at: String,
     },
-    /// A new issue.
     AddIssue(Issue),
-    /// New values for an issue.
+    /// Change the issue with this id to these values.
     UpdateIssue(Issue),
-    /// The issue was dealt with.
+    /// Remove an issue that was dealt with.
     RemoveIssue(Id),
     /// Work on this spec from now on.
     UseSpec(String),
     /// The spec as a whole is satisfied.
     AcceptSpec {
-        /// Which spec.
         spec: String,
-        /// When, RFC 3339.
+        /// Time for the history, RFC 3339.
         at: String,
     },
 }

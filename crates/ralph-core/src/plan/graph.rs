@@ -5,8 +5,10 @@ use std::ops::Index;
 use super::index;
 use super::model::{Id, Task};
 
-/// Who depends on whom among a set of tasks. Nodes are positions in the slice it was made from;
-/// dependencies outside the set are left out.
+/// Dependencies among a set of tasks.
+///
+/// Nodes are positions in the slice that the graph was built from. Dependencies outside the set are
+/// left out.
 #[derive(Debug)]
 pub(super) struct Graph {
     /// For each task, those that it needs.
@@ -30,12 +32,12 @@ impl Lists {
         self.ends.push(self.all.len());
     }
 
-    /// How many lists there are.
+    /// Return the number of lists.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The length of each list.
+    /// Return the length of each list.
     pub(super) fn lengths(&self) -> impl Iterator<Item = usize> {
         (0..self.len()).map(|i| self[i].len())
     }

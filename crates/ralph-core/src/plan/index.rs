@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-/// What each id stands for. Of two equal ids the first counts.
+/// Map from ids to values. If two ids are equal, the first one counts.
 #[derive(Debug)]
 pub(super) struct Index<'p, T> {
     sorted: Vec<(Key<'p>, T)>,

@@ -10,40 +10,36 @@ use crate::text::nearest;
 #[error("{0}")]
 pub struct InputError(pub String);
 
-/// What somebody said about a task: only the fields that were given.
+/// Fields of a task as a person or an agent typed them. Absent fields are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskInput {
     /// An id to keep, or a label that other tasks of the same batch refer to.
     pub id: Option<String>,
     /// One line that says what to do.
     pub name: Option<String>,
-    /// The spec it belongs to.
     pub spec: Option<String>,
-    /// Whatever helps.
     pub notes: Option<String>,
-    /// Acceptance criteria.
+    /// Acceptance criteria of the task.
     pub accept: Option<Vec<String>>,
     /// Ids, or labels and names of tasks in the same batch.
     pub deps: Option<Vec<String>>,
-    /// How soon. `Some(None)` takes a priority away.
+    /// Priority of the task. `Some(None)` removes the priority.
     pub priority: Option<Option<Priority>>,
     /// The task it was split from.
     pub parent: Option<String>,
-    /// The issue it came from.
+    /// Id of the issue that the task came from.
     pub created_from: Option<String>,
-    /// progress.md's phase.
+    /// Phase of the task (progress.md).
     pub phase: Option<String>,
-    /// Skill files.
     pub skills: Option<Vec<String>>,
-    /// Libraries it needs.
     pub libraries: Option<Vec<String>>,
-    /// Whether documentation is fetched first.
+    /// Whether an agent must fetch documentation before the task.
     pub needs_docs: Option<bool>,
-    /// Turns a backend may take.
+    /// Maximum number of turns of a backend.
     pub max_turns: Option<u32>,
     /// Longest time of one run, in milliseconds.
     pub timeout_ms: Option<u64>,
-    /// Retries allowed.
+    /// Maximum number of retries.
     pub max_retries: Option<u32>,
 }
 
@@ -79,7 +75,7 @@ impl TaskInput {
         }
     }
 
-    /// Read one JSON object.
+    /// Read a task from a JSON object. Unknown fields are an error.
     pub fn from_object(object: &Map<String, Value>) -> Result<Self, InputError> {
         let mut input = Self::default();
         let only_description = !object.contains_key("name") && !object.contains_key("title");

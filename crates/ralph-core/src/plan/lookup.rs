@@ -3,18 +3,18 @@
 use super::index::Index;
 use super::model::{Id, Issue, Plan, State, Task, Tombstone, TombstoneKind};
 
-/// What became of the task that had an id.
+/// Fate of the task with an id: live, gone for a reason, or unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate<'p> {
-    /// It is in the plan.
+    /// The task is in the plan.
     Live(&'p Task),
-    /// It was verified and buried.
+    /// The task was verified and has left the plan.
     Accepted,
-    /// It was given up and buried.
+    /// The task was given up and has left the plan.
     Failed,
-    /// It was skipped or deleted.
+    /// The task was skipped or deleted.
     Skipped,
-    /// Nobody has heard of it.
+    /// Neither the plan nor its history has the id.
     Unknown,
 }
 
@@ -59,7 +59,7 @@ impl<'p> Lookup<'p> {
         Self { live, buried }
     }
 
-    /// What became of `id`. A live task outranks the history of earlier ones with its id.
+    /// Return the fate of `id`. A live task outranks earlier tasks with the same id.
     pub fn fate(&self, id: &Id) -> Fate<'p> {
         if let Some(task) = self.live.get(id.as_str()) {
             return Fate::Live(task);

@@ -22,7 +22,7 @@ impl Id {
         Self(text.into())
     }
 
-    /// The id as text.
+    /// Return the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -41,13 +41,13 @@ impl From<&str> for Id {
 }
 
 word_enum! {
-    /// How soon a task should be done. `High` sorts first.
+    /// Priority of a task or an issue. `High` sorts first.
     Priority {
         /// Unblocks others or was asked for.
         High = "high",
         /// Standard work; also the rank of a task without a priority.
         Medium = "medium",
-        /// Documentation, clean-up, nice to have.
+        /// Documentation, clean-up and other work that is nice to have.
         Low = "low",
     }
 }
@@ -55,9 +55,9 @@ word_enum! {
 word_enum! {
     /// Why a run of a task was killed.
     KillReason {
-        /// It ran longer than its stage may.
+        /// The run exceeded the time limit of its stage.
         Timeout = "timeout",
-        /// Its context was full and could not be compacted.
+        /// The context was full and could not be compacted.
         ContextLimit = "context_limit",
     }
 }
@@ -65,7 +65,7 @@ word_enum! {
 /// A killed run: why, and where its log is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Kill {
-    /// Why it was killed.
+    /// Reason why the run was killed.
     #[serde(rename = "kill_reason")]
     pub reason: KillReason,
     /// The log of the killed run, relative to the project.
@@ -73,27 +73,27 @@ pub struct Kill {
     pub log: Option<String>,
 }
 
-/// Where a task stands. As JSON a word, with a `reason` where there is one.
+/// State of a task. In JSON it is a word, with a `reason` if there is one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "state", content = "reason", rename_all = "snake_case")]
 #[schemars(rename = "TaskState")]
 pub enum State {
-    /// To be done.
+    /// The task still has to be done.
     #[default]
     Pending,
     /// A backend works on it now.
     Running,
     /// Claimed to be done, not verified.
     Done,
-    /// Verified.
+    /// The work is verified.
     Accepted,
-    /// Its run was killed; to be broken down.
+    /// The run of the task was killed. The task has to be broken down.
     Killed(Kill),
     /// Cannot go on, with the reason.
     Blocked(String),
     /// Given up after all retries, with the last reason where one is known.
     Failed(Option<String>),
-    /// Left out on purpose.
+    /// The task was left out on purpose.
     Skipped,
 }
 
@@ -151,33 +151,33 @@ impl State {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Task {
-    /// Unique in the plan.
+    /// Id of the issue, unique in the plan.
     pub id: Id,
     /// One line that says what to do.
     pub name: String,
     /// The spec it belongs to; `None` is the current one. implementation.json: the spec's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
-    /// Where it stands.
+    /// State of the task.
     #[serde(flatten)]
     pub state: State,
     /// Whatever helps to do it. plan.json: the description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
-    /// What must be true when it is done.
+    /// Acceptance criteria: conditions that must hold when the task is done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accept: Vec<String>,
     /// Tasks that must be accepted first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deps: Vec<Id>,
-    /// How soon; `None` ranks as medium.
+    /// Priority of the task. `None` ranks as medium.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// The priority that ralph computed last. When it equals `priority`, nobody chose that one and
     /// the next prioritisation may change it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_priority: Option<Priority>,
-    /// Failed attempts so far.
+    /// Number of failed attempts so far.
     #[serde(rename = "retry_count", skip_serializing_if = "is_zero")]
     pub retries: u32,
     /// Retries allowed for this task alone.
@@ -201,13 +201,13 @@ pub struct Task {
     /// The task it was split from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<Id>,
-    /// The issue it came from.
+    /// Issue that the task came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_from: Option<Id>,
     /// When it was claimed done (implementation.json: completed).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub done_at: Option<String>,
-    /// Why it was rejected last.
+    /// Reason for the last rejection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reject: Option<String>,
     /// The heading it stands under (progress.md's phases).
@@ -221,17 +221,17 @@ pub struct Task {
 /// A question or bug that must be investigated before it is work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Issue {
-    /// Unique in the plan.
+    /// Id of the issue, unique in the plan.
     pub id: Id,
-    /// What is asked or wrong.
+    /// Description of the question or the problem.
     pub desc: String,
     /// The spec it belongs to; `None` is the current one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
-    /// How soon; tasks made from it inherit this.
+    /// Priority of the issue. Tasks that are made from the issue inherit it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// Its investigation was killed.
+    /// Reason and log, if the investigation of the issue was killed.
     #[serde(flatten)]
     pub kill: Option<Kill>,
     /// The task whose failure it reports.
@@ -242,20 +242,20 @@ pub struct Issue {
     pub line: usize,
 }
 
-/// serde asks with a reference.
+/// Return whether a number is zero. serde needs a function that takes a reference.
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// What a record of the past says happened.
+/// Kind of a record in the history of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TombstoneKind {
     /// Verified and taken out of the plan.
     Accept,
-    /// Found wanting.
+    /// The task was rejected, because its work was not good enough.
     Reject,
-    /// Skipped or deleted.
+    /// The task was skipped or deleted.
     Delete,
 }
 
@@ -273,19 +273,19 @@ impl TombstoneKind {
 /// History of a task: it was accepted, rejected or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tombstone {
-    /// What happened.
+    /// Kind of event.
     pub kind: TombstoneKind,
-    /// To which task.
+    /// Id of the task.
     pub id: Id,
-    /// Its name, where the record has one.
+    /// Name of the task, if the record has one.
     pub name: Option<String>,
-    /// Its spec, where the record has one.
+    /// Spec of the task, if the record has one.
     pub spec: Option<String>,
-    /// Why.
+    /// Reason, if the record has one.
     pub reason: Option<String>,
     /// When it had been claimed done.
     pub done_at: Option<String>,
-    /// When this happened.
+    /// Time of the event, if the record has one.
     pub at: Option<String>,
     /// The whole task as it was, when it left the plan without being accepted.
     pub task: Option<Box<Task>>,
@@ -296,24 +296,24 @@ pub struct Tombstone {
 /// A spec that was found satisfied as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecAccepted {
-    /// Which spec.
+    /// Name of the spec.
     pub spec: String,
-    /// When.
+    /// Time of the acceptance, if the record has one.
     pub at: Option<String>,
 }
 
 /// A spec as a plan file describes it (implementation.json has all of it; others only names).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpecEntry {
-    /// How tasks refer to it.
+    /// Name by which tasks refer to the spec.
     pub id: String,
-    /// The spec's file.
+    /// Path of the spec's file.
     pub file: Option<String>,
-    /// For people.
+    /// Name of the spec for people.
     pub name: Option<String>,
     /// Lower comes first; `None` comes last.
     pub priority: Option<i64>,
-    /// What the prompt should say about it.
+    /// Text about the spec for prompts.
     pub context: Option<String>,
     /// Criteria of the spec as a whole; a task without its own gets these.
     pub accept: Vec<String>,
@@ -324,9 +324,9 @@ pub struct SpecEntry {
 /// A gate that the plan file itself names (implementation.json's `qualityGates`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// Short name.
+    /// Short name of the gate.
     pub name: String,
-    /// Shell command.
+    /// Shell command of the gate.
     pub command: String,
     /// Whether a failure fails the attempt; `None` leaves it to the strategy.
     pub required: Option<bool>,
@@ -337,7 +337,7 @@ pub struct Gate {
 pub struct PlanConfig {
     /// Longest time of one stage run.
     pub timeout_ms: Option<u64>,
-    /// Most iterations of construct.
+    /// Maximum number of iterations of construct.
     pub max_iterations: Option<u64>,
     /// Share of the context that is worth a warning.
     pub context_warn: Option<f64>,
@@ -368,9 +368,9 @@ pub struct Plan {
     pub tombstones: Vec<Tombstone>,
     /// Specs accepted as a whole (plan.jsonl only).
     pub accepted_specs: Vec<SpecAccepted>,
-    /// Gates named by the plan.
+    /// Gates that the plan file names.
     pub gates: Vec<Gate>,
-    /// Settings named by the plan.
+    /// Settings that the plan file contains.
     pub config: PlanConfig,
     /// Types of records that mean nothing to ralph and are kept (plan.jsonl only).
     pub unknown_records: BTreeSet<String>,

@@ -6,27 +6,22 @@ use super::edit::Edit;
 use super::graph::Graph;
 use super::model::{Id, Plan, Priority, State, Task};
 
-/// How much work a task seems to be, from its words alone.
+/// Estimated size of a task, from its text alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Size {
-    /// A quick one.
     Small,
-    /// Ordinary.
     Medium,
-    /// Long or far-reaching.
+    /// The task is long, or it affects many parts of the project.
     Large,
 }
 
-/// How many tasks have which priority: what `ralph task prioritize` prints.
+/// Number of tasks with each priority, as `ralph task prioritize` prints them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Tasks looked at.
+    /// Number of all tasks that got a priority or kept theirs.
     pub prioritized: usize,
-    /// Of these, high.
     pub high: usize,
-    /// Of these, medium.
     pub medium: usize,
-    /// Of these, low.
     pub low: usize,
 }
 
@@ -38,7 +33,6 @@ pub struct Prioritized {
     /// All tasks looked at, in the order in which they will be taken as far as priority and
     /// dependencies decide.
     pub order: Vec<(Id, Priority)>,
-    /// The totals.
     pub counts: Counts,
 }
 
@@ -113,7 +107,7 @@ fn ranks(tasks: &[&Task], graph: &Graph) -> Vec<Priority> {
     ranks
 }
 
-/// What somebody wants first cannot wait for something that comes later.
+/// Give high priority to tasks on which a task with an explicit high priority depends.
 fn lift_what_explicit_high_needs(tasks: &[&Task], graph: &Graph, ranks: &mut [Priority]) {
     let mut wanted: Vec<bool> =
         tasks.iter().map(|t| is_explicit(t) && t.priority == Some(Priority::High)).collect();

@@ -1,4 +1,4 @@
-//! Which task comes next, and why the others do not.
+//! Selection of the next task, and the reasons why other tasks cannot run.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::model::{Id, Plan, Priority, State, Task};
 /// Why an open task cannot run now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// Blocked, with the reason given.
+    /// The task is blocked, with this reason.
     Blocked(String),
     /// Given up, with the last reason where one is known.
     Failed(Option<String>),
@@ -117,7 +117,7 @@ pub fn obstacles(plan: &Plan, trust: Trust) -> Vec<(&Task, Obstacle)> {
         .collect()
 }
 
-/// What is in this task's way, if anything.
+/// Return the obstacle that keeps an open task from running, if there is one.
 pub fn obstacle(task: &Task, lookup: &Lookup<'_>, trust: Trust) -> Option<Obstacle> {
     match &task.state {
         State::Blocked(reason) => return Some(Obstacle::Blocked(reason.clone())),

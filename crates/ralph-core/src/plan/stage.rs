@@ -10,17 +10,15 @@ use super::select::{Obstacle, obstacles, runnable};
 use crate::word_enum::word_enum;
 
 word_enum! {
-    /// What construct would do next.
+    /// Next stage of construct for a plan.
     Stage {
-        /// Break down what was killed.
+        /// Break down tasks and issues whose run was killed.
         Decompose = "DECOMPOSE",
-        /// Turn issues into tasks.
         Investigate = "INVESTIGATE",
-        /// Work on tasks.
         Build = "BUILD",
         /// Check what is claimed to be done.
         Verify = "VERIFY",
-        /// Nothing is left.
+        /// No work is left.
         Complete = "COMPLETE",
         /// Work is left, and none of it can go on.
         Blocked = "BLOCKED",
@@ -33,7 +31,7 @@ impl fmt::Display for Stage {
     }
 }
 
-/// Something a stage works on.
+/// Task or issue that a stage works on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Item<'p> {
@@ -43,10 +41,9 @@ pub enum Item<'p> {
     Issue(&'p Issue),
     /// A task that cannot go on, and why.
     Stuck {
-        /// Which one.
         #[serde(flatten)]
         task: &'p Task,
-        /// What is in its way.
+        /// Obstacle that keeps the task from running.
         why: Obstacle,
     },
 }

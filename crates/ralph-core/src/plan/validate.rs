@@ -1,4 +1,4 @@
-//! What is wrong with a plan that parses: the findings of `ralph validate`.
+//! Validation of a plan that parses: the findings of `ralph validate`.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,27 @@ use super::graph;
 use super::lookup::{Fate, Lookup};
 use super::model::{Id, Plan, State, Task};
 
-/// How bad a finding is.
+/// Severity of a finding in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The plan cannot be carried out like this.
     Error,
-    /// It can, but probably not as meant.
+    /// The plan can be carried out, but probably not as intended.
     Warning,
 }
 
 /// One thing that is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How bad.
     pub severity: Severity,
     /// Line in the plan file, from 1.
     pub line: usize,
-    /// A stable word for scripts.
+    /// Identifier of the kind of finding. It is stable, so scripts can use it.
     pub code: &'static str,
-    /// The tasks or issues involved.
+    /// Ids of the tasks or issues involved.
     pub ids: Vec<Id>,
-    /// In plain words.
+    /// Description for people.
     pub message: String,
 }
 

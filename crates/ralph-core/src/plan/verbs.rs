@@ -1,6 +1,6 @@
-//! What one may do to a task or an issue, with the refusals that keep a plan honest.
+//! Actions on tasks and issues, with the checks that keep a plan consistent.
 //!
-//! Each verb looks at the plan and answers with edits or with a [`Refusal`]; nothing here writes.
+//! Each action looks at the plan and returns edits or a [`Refusal`]. Nothing here writes a file.
 
 use super::edit::{Edit, Retirement};
 use super::lookup::Lookup;
@@ -32,36 +32,31 @@ word_enum! {
 /// Why a verb does not apply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// No such task.
     #[error("no task {0}")]
     NoTask(Id),
-    /// No such issue.
     #[error("no issue {0}")]
     NoIssue(Id),
     /// The task has left the plan.
     #[error("task {id} was {} and is no longer in the plan", .fate.as_str())]
     Buried {
-        /// Which one.
         id: Id,
         /// The state in which it left.
         fate: TaskStateName,
     },
-    /// The verb needs another state.
+    /// The action is not possible in the task's state.
     #[error("task {id} is {}, so it cannot be {}", .state.as_str(), .verb.as_str())]
     WrongState {
-        /// Which one.
         id: Id,
         /// Where it stands.
         state: TaskStateName,
         /// What was asked for.
         verb: TaskVerb,
     },
-    /// Others need it.
+    /// Other tasks depend on the task.
     #[error("task {id} is needed by {}", list(.by))]
     Needed {
-        /// Which one.
         id: Id,
-        /// By whom.
+        /// Tasks that depend on it.
         by: Vec<Id>,
     },
     /// The words that were given make no sense.
@@ -105,7 +100,7 @@ pub fn done(plan: &Plan, id: &Id, at: &str) -> Result<Vec<Edit>, Refusal> {
     })])
 }
 
-/// The task is verified.
+/// Accept a task that is claimed done. It leaves the live plan.
 pub fn accept(plan: &Plan, id: &Id, at: &str) -> Result<Vec<Edit>, Refusal> {
     let task = live(plan, id)?;
     if task.state != State::Done {
@@ -122,7 +117,9 @@ pub fn accept_all(plan: &Plan, at: &str) -> Vec<Edit> {
         .collect()
 }
 
-/// What was claimed (or, where claims are not told apart, accepted) is not good enough.
+/// Reject the work of a task, so that it is pending again.
+///
+/// The task must be claimed done, or accepted in formats that do not tell the two apart.
 pub fn reject(plan: &Plan, id: &Id, reason: &str, at: &str) -> Result<Vec<Edit>, Refusal> {
     let task = live(plan, id)?;
     let rejectable = match task.state {
@@ -139,7 +136,7 @@ pub fn reject(plan: &Plan, id: &Id, reason: &str, at: &str) -> Result<Vec<Edit>,
     Ok(vec![Edit::Reject { id: id.clone(), reason: reason.to_owned(), at: at.to_owned() }])
 }
 
-/// Leave the task out.
+/// Skip a task: leave it out on purpose.
 pub fn skip(plan: &Plan, id: &Id, reason: Option<&str>, at: &str) -> Result<Vec<Edit>, Refusal> {
     let task = live(plan, id)?;
     if matches!(task.state, State::Accepted | State::Skipped) {
@@ -162,7 +159,7 @@ pub fn delete(plan: &Plan, id: &Id, reason: Option<&str>, at: &str) -> Result<Ve
     Ok(vec![retire(id, Retirement::Deleted, reason, at)])
 }
 
-/// The task cannot go on.
+/// Block an open task, because it cannot go on.
 pub fn block(plan: &Plan, id: &Id, reason: &str) -> Result<Vec<Edit>, Refusal> {
     let task = live(plan, id)?;
     if !task.state.is_open() {

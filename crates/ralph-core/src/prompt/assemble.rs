@@ -1,4 +1,4 @@
-//! From material to sections.
+//! Assembly of a prompt: material becomes sections within a token budget.
 
 use super::budget::{Part, Parts, Prompt, tokens};
 use super::markdown::{body, code, one_line};
@@ -76,7 +76,7 @@ pub fn prepared(
     Ok(format!("{}\n\n{first}\n{}", before.trim_end(), after.trim_start_matches(['\r', '\n'])))
 }
 
-/// The template of the task.
+/// Return the template of the section Current Task.
 fn task(format: Format) -> Template {
     match format {
         Format::Jsonl | Format::Deluxe => Template::Task,
@@ -94,7 +94,7 @@ fn output(format: Format) -> Template {
     }
 }
 
-/// What every prompt says, whatever the budget and the templates.
+/// Return the first lines of every prompt, whatever the budget and the templates are.
 fn head(material: &Material) -> String {
     let task = &material.task;
     let id = code(&clip(&one_line(task.id.as_str()), LONGEST_ID));

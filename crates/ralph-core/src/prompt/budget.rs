@@ -8,7 +8,7 @@ use super::section::Section;
 /// Characters that count as one token.
 const CHARACTERS: usize = 4;
 
-/// How many tokens a text counts as.
+/// Return the estimated number of tokens in a text: one for every four characters.
 pub fn tokens(text: &str) -> usize {
     text.chars().count().div_ceil(CHARACTERS)
 }
@@ -16,13 +16,13 @@ pub fn tokens(text: &str) -> usize {
 /// A prompt that keeps its budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
-    /// What the agent gets.
+    /// Text for the agent.
     pub text: String,
-    /// What it does not get, in the order in which it was dropped.
+    /// Sections that were left out or cut, in the order in which this happened.
     pub left_out: Vec<LeftOut>,
-    /// How many tokens the text counts as.
+    /// Estimated number of tokens in the text.
     pub tokens: usize,
-    /// How many it might have.
+    /// Maximum number of tokens.
     pub budget: usize,
     /// Everything, when something was left out: to be written to the material's `whole_file`
     /// before the agent starts, because the prompt names that file.
@@ -32,29 +32,29 @@ pub struct Prompt {
 /// A section that was left out, or cut.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
-    /// Which one.
+    /// Section that was left out or cut.
     pub section: Section,
-    /// How many tokens of it are missing.
+    /// Number of its tokens that are missing.
     pub tokens: usize,
-    /// Files that have it.
+    /// Files that contain the missing text.
     pub where_to_read: Vec<String>,
 }
 
-/// What the log says about a prompt's size; never part of the prompt.
+/// Size of a prompt, for the log. It is never part of the prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptSize {
-    /// How many tokens the prompt might have.
+    /// Maximum number of tokens of the prompt.
     pub budget_tokens: usize,
-    /// How many it has.
+    /// Estimated number of tokens of the prompt.
     pub tokens: usize,
-    /// How many it would have with everything.
+    /// Estimated number of tokens of the prompt if nothing were left out.
     pub whole_tokens: usize,
-    /// What is missing.
+    /// Sections that were left out or cut.
     pub left_out: Vec<LeftOut>,
 }
 
 impl Prompt {
-    /// Its size, for the journal.
+    /// Return the size of the prompt, for the journal.
     pub fn size(&self) -> PromptSize {
         PromptSize {
             budget_tokens: self.budget,
@@ -65,7 +65,7 @@ impl Prompt {
     }
 }
 
-/// A section with its text.
+/// Section of a prompt, with its text and its sources.
 pub(super) struct Part {
     pub(super) section: Section,
     pub(super) body: String,
@@ -78,7 +78,7 @@ pub(super) struct Parts {
     pub(super) head: String,
     /// The rest of `## Current Task`.
     pub(super) task: Part,
-    /// The other sections, in order.
+    /// Sections other than Current Task, in the order of the prompt.
     pub(super) others: Vec<Part>,
 }
 

@@ -54,7 +54,7 @@ fn inner(property: &Value, schema: &Value) -> String {
     }
 }
 
-/// What a `$ref` leads to; of a choice, what is not null.
+/// Follow the `$ref` of a property in its schema. For an `anyOf`, take the first alternative.
 fn resolve<'s>(property: &'s Value, schema: &'s Value) -> &'s Value {
     let choice = property["anyOf"].as_array().and_then(|all| all.first()).unwrap_or(property);
     let name = choice["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));

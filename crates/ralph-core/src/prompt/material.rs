@@ -11,18 +11,18 @@ use crate::gate::{Gate, GateCheck};
 use crate::handoff::Handoff;
 use crate::plan::Task;
 
-/// What a prompt is made of.
+/// Material that a prompt is made of.
 #[derive(Clone, Debug)]
 pub struct Material {
     /// The format of the plan, which decides about the shape of the task and of the answer.
     pub format: Format,
     /// The plan file, relative to the project; the agent is told to leave it alone.
     pub plan_file: String,
-    /// What a prompt remembers.
+    /// Memory mode: the memory of earlier attempts that the prompt contains.
     pub mode: Mode,
     /// The task. Without criteria of its own it gets those of the spec.
     pub task: Task,
-    /// The spec it belongs to.
+    /// Spec that the task belongs to.
     pub spec: Spec,
     /// Names of tasks of the same spec that are complete, oldest first.
     pub completed: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Material {
     pub gates: Vec<Gate>,
     /// Gates that kept an attempt from landing, until an answer to them was read.
     pub gate_failures: Vec<GateCheck>,
-    /// What else went wrong since then, oldest first.
+    /// Other failures since then, oldest first.
     pub setbacks: Vec<Setback>,
     /// Approaches that failed before, oldest first.
     pub rejections: Vec<Rejection>,
@@ -40,15 +40,15 @@ pub struct Material {
     pub partial: Option<Handoff>,
     /// The text of the knowledge index; used in mode `handoff-plus-index` only.
     pub index: Option<String>,
-    /// Where the knowledge index is.
+    /// Path of the knowledge index.
     pub index_file: String,
     /// The skills that the task asks for and that were found.
     pub skills: Vec<Skill>,
-    /// What the operator wants the agent to know, each told once.
+    /// Notes of the operator for the agent. Each note goes into one prompt only.
     pub operator_notes: Vec<String>,
     /// Recent attempts of progress.md, oldest first.
     pub recent_attempts: Vec<Attempt>,
-    /// Where the whole prompt will be written when something is left out.
+    /// Path at which the whole prompt is written if something was left out.
     pub whole_file: String,
 }
 
@@ -82,7 +82,7 @@ impl Material {
         !(self.gate_failures.is_empty() && self.setbacks.is_empty() && self.rejections.is_empty())
     }
 
-    /// What must be true when the task is done.
+    /// Return the criteria of the task. A task without its own has those of the spec.
     pub(super) fn criteria(&self) -> &[String] {
         if self.task.accept.is_empty() { &self.spec.accept } else { &self.task.accept }
     }
@@ -91,29 +91,29 @@ impl Material {
 /// The spec that a task belongs to. Empty texts are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spec {
-    /// Its name for people.
+    /// Name of the spec for people.
     pub name: String,
-    /// Its file.
+    /// Path of the spec's file.
     pub file: String,
-    /// What there is to know about it. progress.md: the analysis and the testing strategy.
+    /// Background of the spec. progress.md: the analysis and the testing strategy.
     pub context: String,
-    /// Its own criteria.
+    /// Criteria of the spec as a whole.
     pub accept: Vec<String>,
 }
 
 /// An attempt that failed, where the gates do not say all about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setback {
-    /// Why it failed.
+    /// Reason and kind of the failure.
     pub failure: Failure,
-    /// The log of its run.
+    /// Log file of the attempt's backend, if it is known.
     pub log: Option<String>,
 }
 
-/// An approach that failed.
+/// Approach that failed in an earlier attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rejection {
-    /// What was tried, in a line or two.
+    /// Description of the approach, in a line or two.
     pub tried: String,
     /// Why that was not good enough.
     pub why: String,
@@ -122,21 +122,21 @@ pub struct Rejection {
 /// A handoff of an earlier attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PastHandoff {
-    /// Its number.
+    /// Number of the handoff.
     pub number: u64,
-    /// Where it is, relative to the project.
+    /// Path of the skill's file, relative to the project.
     pub file: String,
-    /// What it says.
+    /// Content of the handoff.
     pub handoff: Handoff,
 }
 
-/// A file of conventions.
+/// Skill: a file of conventions that a task may ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
-    /// How the task calls it.
+    /// Name by which the task asks for the skill.
     pub name: String,
-    /// Where it is, relative to the project.
+    /// Path of the skill's file, relative to the project.
     pub file: String,
-    /// What it says.
+    /// Text of the skill's file.
     pub content: String,
 }

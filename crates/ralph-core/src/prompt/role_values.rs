@@ -27,8 +27,9 @@ pub const ROLE_VARIABLES: [(&str, &str); 9] = [
     ("pass", "the name of the pass; empty in other roles"),
 ];
 
-/// What all roles see, with the fields of the answer `T`. The prompt's file, headers and the pass are
-/// empty: the roles that have them put them in.
+/// Return the template values that all roles share, with the fields of the answer `T`.
+///
+/// The prompt's file, the headers and the pass are empty. The roles that have them fill them in.
 pub(crate) fn role_values<T: JsonSchema>(iteration: u32, task: Value) -> Value {
     let category = |c: Category| context! { heading => c.heading(), kind => c.as_str() };
     context! {
@@ -44,7 +45,7 @@ pub(crate) fn role_values<T: JsonSchema>(iteration: u32, task: Value) -> Value {
     }
 }
 
-/// A value for every variable.
+/// Return sample values for every variable, to check templates.
 pub(super) fn sample_role_values() -> Value {
     context! {
         prompt_file => code(".ralph/context/prepared-prompt.md"),

@@ -3,25 +3,25 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A section of a prompt.
+/// Section of the prompt for the coding agent.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
-    /// What to do.
+    /// Task to work on, with its criteria.
     CurrentTask,
     /// Why the last attempt failed; only on a retry.
     FailureContext,
     /// Constraints and decisions of the last handoff.
     RetrievedMemory,
-    /// What the last attempt told its successor.
+    /// Handoff of the last attempt.
     PreviousHandoff,
     /// The knowledge index; only in mode `handoff-plus-index`.
     RetrievedProjectMemory,
     /// Conventions that the task asks for.
     Skills,
-    /// How to answer.
+    /// Form of the agent's answer.
     OutputInstructions,
 }
 
@@ -47,7 +47,7 @@ impl Section {
         Self::FailureContext,
     ];
 
-    /// Its name for people.
+    /// Return the title of the section.
     pub fn title(self) -> &'static str {
         match self {
             Self::CurrentTask => "Current Task",
@@ -60,7 +60,7 @@ impl Section {
         }
     }
 
-    /// Its header line.
+    /// Return the header line of the section.
     pub fn header(self) -> String {
         format!("## {}", self.title())
     }

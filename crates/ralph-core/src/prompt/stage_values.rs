@@ -24,7 +24,7 @@ pub const STAGE_VARIABLES: [(&str, &str); 5] = [
     ("task_fields", "of a new task in the answer: a list of `name`, `shape`, `about`, `required`"),
 ];
 
-/// What a stage sees whose answer is a `T` and whose new tasks are `N`.
+/// Return the template values of a stage with the answer `T` and the new tasks `N`.
 pub(crate) fn stage_values<T: JsonSchema, N: JsonSchema>(
     spec: &str,
     file: Option<&str>,
@@ -44,7 +44,7 @@ pub(crate) fn item_values(id: &str, title: &str) -> Value {
     context! { id => code(id), title => one_line(title) }
 }
 
-/// A value for every variable.
+/// Return sample values for every variable, to check templates.
 pub(super) fn sample_stage_values() -> Value {
     let item = item_values("t-1a2b", "Parse the header");
     stage_values::<Handoff, Handoff>("header.md", Some("ralph/specs/header.md"), item)

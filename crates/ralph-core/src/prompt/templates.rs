@@ -24,11 +24,11 @@ const FUNCTIONS: [&str; 4] = ["debug", "dict", "namespace", "range"];
 
 macro_rules! templates {
     ($( $(#[$meta:meta])* $variant:ident = $file:literal, )+) => {
-        /// A template of a prompt.
+        /// Template of a prompt or of one of its sections.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Template { $( $(#[$meta])* $variant, )+ }
 
-        /// All of them.
+        /// List of all templates.
         pub const TEMPLATES: &[Template] = &[$( Template::$variant, )+];
 
         impl Template {
@@ -37,7 +37,7 @@ macro_rules! templates {
                 match self { $( Self::$variant => $file, )+ }
             }
 
-            /// The embedded text.
+            /// Return the text that is built into ralph.
             pub fn embedded(self) -> &'static str {
                 match self { $( Self::$variant => include_str!(concat!("../../prompts/", $file)), )+ }
             }
@@ -68,23 +68,23 @@ templates! {
     OutputImplementation = "output-implementation.md",
     /// `## Output Instructions` for progress.md.
     OutputProgress = "output-progress.md",
-    /// What the knowledge indexer is told.
+    /// Instructions for the knowledge indexer.
     Indexer = "knowledge-index-prompt.md",
-    /// What the context agent is told before an attempt.
+    /// Instructions for the context agent before an attempt.
     ContextPrep = "context-prep-prompt.md",
-    /// What the context agent is told after an attempt.
+    /// Instructions for the context agent after an attempt.
     ContextPost = "context-post-prompt.md",
-    /// What a reviewing pass is told, when it has no prompt of its own.
+    /// Instructions for a reviewing pass that has no prompt of its own.
     Review = "review-agent-prompt.md",
-    /// How a spec becomes tasks.
+    /// Instructions for turning a spec into tasks.
     Plan = "plan-prompt.md",
-    /// How an issue becomes tasks.
+    /// Instructions for turning an issue into tasks.
     Investigate = "investigate-prompt.md",
-    /// How a task that is claimed done is verified.
+    /// Instructions for verifying a task that is claimed done.
     Verify = "verify-prompt.md",
-    /// How a spec is verified as a whole.
+    /// Instructions for verifying a spec as a whole.
     VerifySpec = "verify-spec-prompt.md",
-    /// How killed work is broken down.
+    /// Instructions for breaking down a task or an issue whose run was killed.
     Decompose = "decompose-prompt.md",
 }
 
@@ -132,19 +132,17 @@ enum Audience {
     Stage,
 }
 
-/// What is wrong with a template.
+/// Error in a template, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct TemplateError {
-    /// The file.
     pub file: String,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong, in plain words.
     pub message: String,
 }
 
-/// The templates of a project.
+/// Templates of a project: those built in, and those that the project overrides.
 #[derive(Clone, Debug)]
 pub struct Templates {
     environment: Environment<'static>,

@@ -58,7 +58,7 @@ pub const VARIABLES: [(&str, &str); 18] = [
     ("handoff_fields", "the fields of a handoff: a list of `name`, `shape`, `about`, `required`"),
 ];
 
-/// The values of this material.
+/// Return the template values for this material.
 pub(super) fn coding_values(material: &Material) -> Value {
     let spec = &material.spec;
     let past = material.handoff.as_ref().map(|past| &past.handoff);

@@ -1,4 +1,4 @@
-//! What a failure means for the next attempt, in words for an agent.
+//! Failures in words for the agent of the next attempt: the cause, and advice.
 
 use crate::cycle::FailureKind;
 
@@ -18,7 +18,7 @@ impl FailureKind {
         }
     }
 
-    /// What to do about it.
+    /// Return advice for the next attempt.
     pub(super) fn advice(self) -> &'static str {
         match self {
             Self::Timeout | Self::MaxTurns => {

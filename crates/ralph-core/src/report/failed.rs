@@ -1,4 +1,4 @@
-//! What failed and has not landed since, why, and where its work is.
+//! Failed specs and tasks that have not landed since, with reasons and places of their work.
 
 use std::collections::BTreeMap;
 

@@ -12,14 +12,15 @@ use crate::inbox::{Entry, Status};
 use crate::needs::{NeedSources, Running, needs};
 use crate::plan::{Id, Lookup, Plan};
 
-/// Where a report comes from.
+/// Sources of a report: the journal, the plan, the queue and git.
 #[derive(Clone, Debug)]
 pub struct Sources<'a> {
-    /// The project's name.
     pub project: &'a str,
-    /// The journal.
+    /// Content of the journal, over all runs.
     pub past: &'a Past,
-    /// What needs a person follows from this, with the plan and the queue as they are now.
+    /// Sources for the list of things that a person has to do.
+    ///
+    /// The plan and the queue are in their current state.
     pub needs: NeedSources<'a>,
     /// Commits of the journal that are on the branch; `None` when git was not asked.
     pub on_branch: Option<&'a BTreeSet<String>>,
@@ -31,9 +32,9 @@ pub struct Sources<'a> {
     pub other_ledgers: &'a BTreeMap<String, Vec<String>>,
     /// From when on, seconds since 1970.
     pub since: i64,
-    /// Until when.
+    /// End of the period, seconds since 1970.
     pub until: i64,
-    /// How far the reader's clock is ahead of UTC, in seconds.
+    /// Offset of the reader's time zone from UTC, in seconds.
     pub utc_offset: i32,
 }
 
@@ -61,7 +62,7 @@ impl Try<'_> {
 }
 
 impl Report {
-    /// What happened since then.
+    /// Build the report of everything since `sources.since`.
     pub fn of(sources: &Sources<'_>) -> Self {
         let tries = tries(sources);
         let failed_specs = super::failed::specs(sources);
@@ -161,7 +162,7 @@ fn tries<'a>(sources: &Sources<'a>) -> Vec<Try<'a>> {
         .collect()
 }
 
-/// Which spec a task belongs to, as far as the plan still knows it.
+/// Map from tasks to their specs, as far as the plan still knows them.
 pub(super) struct Belongs<'p> {
     lookup: Lookup<'p>,
     plan: &'p Plan,

@@ -12,11 +12,11 @@ use crate::text::{clip, one_line};
 use crate::words::{elapsed, short};
 
 const STYLE: &str = include_str!("style.css");
-/// Most characters of a reason.
+/// Maximum length of a reason, in characters.
 const REASON: usize = 600;
 
 impl Report {
-    /// The report as HTML.
+    /// Return the report as an HTML page.
     pub fn html(&self) -> String {
         let mut page = String::new();
         let title = format!("{}: {}", self.project, self.headline());

@@ -1,4 +1,4 @@
-//! What landed, by spec, with its evidence and the way back.
+//! Landed work by spec, with evidence and the commands that undo it.
 
 use super::gather::{Belongs, Sources, Try, is_here, spec_commits, within};
 use super::past::{SpecFate, seconds};

@@ -5,11 +5,11 @@ use super::{LandedTask, Place, Report, SpecPart};
 use crate::text::{clip, one_line};
 use crate::words::{elapsed, short};
 
-/// Most characters of a reason.
+/// Maximum length of a reason, in characters.
 const REASON: usize = 300;
 
 impl Report {
-    /// The report as Markdown.
+    /// Return the report as Markdown.
     pub fn markdown(&self) -> String {
         let mut page = Page(String::new());
         page.line(&format!("# {}: {}", plain(&self.project), self.headline()));

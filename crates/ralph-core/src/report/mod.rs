@@ -35,59 +35,55 @@ use crate::cycle::{AmendmentRow, AttemptSummary, RunCommand};
 use crate::dashboard::Group;
 use crate::needs::Need;
 
-/// What happened in a period.
+/// Report of the work in a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// The project's name.
     pub project: String,
     /// From when on, seconds since 1970.
     pub since: i64,
-    /// Until when.
+    /// End of the period, seconds since 1970.
     pub until: i64,
-    /// How far the reader's clock is ahead of UTC, in seconds.
+    /// Offset of the reader's time zone from UTC, in seconds.
     pub utc_offset: i32,
-    /// The numbers.
     pub totals: Totals,
-    /// What needs a person.
+    /// Things that a person has to do.
     pub needs: Vec<Need>,
-    /// What landed, by spec.
+    /// Landed work, by spec.
     pub specs: Vec<SpecPart>,
-    /// What was spent on work that is in none of `specs`.
+    /// Cost of work that is in none of `specs`.
     pub other_cost: CostSum,
-    /// Specs that were given up.
     pub failed_specs: Vec<FailedSpec>,
     /// Tasks that failed and have not landed since.
     pub failed_tasks: Vec<FailedTask>,
     /// Changes of the plan by agents, in order.
     pub amendments: Vec<AmendmentRow>,
-    /// The loops that ran.
+    /// Runs of loops that were active in the period.
     pub runs: Vec<RunLine>,
-    /// Time and money by stage.
+    /// Time and cost by stage, the longest first.
     pub stages: Vec<Group>,
-    /// What was spent, in order.
+    /// Cost over time, oldest first.
     pub spending: Vec<Spent>,
     /// Every attempt that ended, in order.
     pub attempts: Vec<AttemptSummary>,
 }
 
-/// The numbers of a period.
+/// Totals of the work in a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Totals {
-    /// Specs that were finished.
     pub specs_done: usize,
-    /// Specs that were given up.
+    /// Number of specs that were given up.
     pub specs_failed: usize,
-    /// Tasks that landed, whole.
+    /// Number of tasks that landed completely.
     pub tasks_landed: usize,
     /// Tasks that failed and have not landed since.
     pub tasks_failed: usize,
-    /// Attempts that ended.
+    /// Number of attempts that ended.
     pub attempts: usize,
     /// Tasks whose first attempt ended in the period.
     pub first_tries: usize,
-    /// Those that landed with it.
+    /// Number of these tasks that landed with their first attempt.
     pub first_try_landed: usize,
-    /// What its backend runs cost.
+    /// Cost of all backend calls for the spec.
     #[serde(flatten)]
     pub cost: CostSum,
     /// Time in which backends worked, in milliseconds.
@@ -98,20 +94,20 @@ pub struct Totals {
     pub waited_seconds: u64,
 }
 
-/// What landed of a spec.
+/// Work of one spec that landed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SpecPart {
     /// The spec; `None` for tasks without one.
     pub spec: Option<String>,
-    /// Whether it is finished.
+    /// Whether the spec is finished.
     pub done: bool,
     /// The commits that hold it as a whole, oldest first, as far as they are on the branch.
     pub commits: Vec<String>,
-    /// Its tasks that landed, oldest first.
+    /// Tasks of the spec that landed, oldest first.
     pub tasks: Vec<LandedTask>,
     /// Attempts on the way that failed.
     pub failed_attempts: usize,
-    /// What its backend runs cost.
+    /// Cost of all backend calls for the spec.
     #[serde(flatten)]
     pub cost: CostSum,
     /// Time in which backends worked on it, in milliseconds.
@@ -120,13 +116,13 @@ pub struct SpecPart {
     pub undo: Option<String>,
 }
 
-/// Where landed work is.
+/// Place of work that has landed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     /// In a commit of its own on the branch.
     Branch,
-    /// In the spec's commit.
+    /// In the commit of the whole spec.
     Spec,
     /// In the tree or under a ref, not committed yet.
     Uncommitted,
@@ -134,16 +130,14 @@ pub enum Place {
     Elsewhere,
 }
 
-/// A task that landed.
+/// Task that landed, completely or in part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LandedTask {
-    /// The attempt that landed.
     pub attempt: AttemptSummary,
-    /// Attempts it took.
+    /// Number of attempts until it landed.
     pub tries: usize,
-    /// What its attempts cost since it last landed.
+    /// Cost of its attempts since an earlier part of the task landed.
     pub cost: CostSum,
-    /// Where the work is.
     pub place: Place,
     /// The branch that has it, where that is another one.
     pub branch: Option<String>,
@@ -154,13 +148,11 @@ pub struct LandedTask {
 /// A spec that was given up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FailedSpec {
-    /// The spec.
     pub spec: String,
-    /// When, seconds since 1970.
+    /// Time of the cost, seconds since 1970.
     pub at: i64,
-    /// Why.
     pub why: String,
-    /// Where its work is.
+    /// Ref or stash entry that keeps the work.
     pub kept: Option<String>,
     /// The command that brings its work back.
     pub restore: Option<String>,
@@ -169,33 +161,34 @@ pub struct FailedSpec {
 /// A task that failed and has not landed since.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FailedTask {
-    /// The last attempt that counts.
+    /// Last attempt that counts: no usage limit and no interruption.
     pub attempt: AttemptSummary,
-    /// The task's spec.
     pub spec: Option<String>,
-    /// Attempts in the period.
+    /// Number of attempts in the period.
     pub tries: usize,
     /// The command that brings its work back.
     pub restore: Option<String>,
 }
 
-/// One loop.
+/// Run of a loop, for the report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunLine {
     /// The command that was typed.
     pub command: RunCommand,
     /// When it began, seconds since 1970.
     pub began: i64,
-    /// The last thing it did.
+    /// Time of its last journal record, seconds since 1970.
     pub last: i64,
-    /// How it ended, in words; `None` while it runs, and in the journal of one that was killed.
+    /// Result of the run in words. `None` while it runs.
+    ///
+    /// The journal has no result for a run that was killed, so it is `None` there as well.
     pub end: Option<String>,
 }
 
-/// Money was spent.
+/// Total cost at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spent {
-    /// When, seconds since 1970.
+    /// Time of the cost, seconds since 1970.
     pub at: i64,
     /// Dollars since the beginning of the period.
     pub total_usd: f64,

@@ -1,7 +1,8 @@
-//! What the journal says about more than one run: runs, questions to agents, specs, waits.
+//! Journal of all runs: runs, questions to agents, specs and waits.
 //!
-//! [`History`] is what a loop needs to go on: the last run alone, and no times of what is over. A
-//! report needs those too, so this is the same reading with a longer memory.
+//! [`History`] has only what a loop needs to continue: the last run alone, without the times of past
+//! events. A report needs the other runs and the times too. So this module reads the same records and
+//! keeps more of them.
 
 use jiff::Timestamp;
 
@@ -12,9 +13,9 @@ use crate::cycle::{AttemptView, End, Entry, History, Record, RunCommand, Spendin
 /// Everything a report needs to know of the journal.
 #[derive(Clone, Debug, Default)]
 pub struct Past {
-    /// What the loops have.
+    /// History as the loops use it.
     pub history: History,
-    /// Every run, oldest first.
+    /// All runs, oldest first.
     pub(super) runs: Vec<RunLine>,
     /// The spec of each spending of the history, where construct worked on one.
     of_spending: Vec<Option<String>>,
@@ -48,7 +49,7 @@ pub(super) fn seconds(at: &str) -> i64 {
 }
 
 impl Past {
-    /// One more record.
+    /// Take in one more record of the journal.
     pub fn add(&mut self, entry: &Entry) {
         let at = seconds(&entry.at);
         // What comes after the end of a run belongs to no run.
@@ -122,8 +123,9 @@ impl Past {
         self.history.attempts.iter().zip(specs)
     }
 
-    /// What agents cost that were asked something beside attempts, with the spec that construct
-    /// worked on, oldest first.
+    /// Return the cost of questions to agents outside of attempts, oldest first.
+    ///
+    /// Each comes with the spec that construct worked on, if there was one.
     pub(super) fn asked(&self) -> impl Iterator<Item = (&Spending, Option<&str>)> {
         let specs = self.of_spending.iter().map(Option::as_deref);
         self.history.spending.iter().zip(specs).filter(|(spent, _)| spent.role != AgentRole::Build)

@@ -15,13 +15,13 @@ pub enum Since {
     /// The last 24 hours, or the last run if nothing happened in them.
     #[default]
     LastNight,
-    /// The last run.
+    /// Start of the last run.
     LastRun,
-    /// This many seconds.
+    /// So many seconds before now.
     Ago(i64),
     /// The beginning of a day where the user is.
     Day(Date),
-    /// A moment.
+    /// This point in time.
     At(Timestamp),
 }
 

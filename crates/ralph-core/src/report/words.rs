@@ -84,7 +84,7 @@ impl Report {
         text + "."
     }
 
-    /// What was spent beside the specs that landed, where there is both.
+    /// Return the cost of work outside the landed specs as a sentence, if there are both.
     pub(super) fn other_cost(&self) -> Option<String> {
         let shown = !self.specs.is_empty() && self.other_cost != CostSum::default();
         shown.then(|| format!("Everything else: {}.", self.other_cost.in_list()))
@@ -113,7 +113,7 @@ fn first_try(totals: &Totals) -> String {
     }
 }
 
-/// How many of a hundred tasks landed at the first try.
+/// Return the percentage of tasks that landed with their first attempt. `None` without tasks.
 pub(super) fn percent(totals: &Totals) -> Option<usize> {
     let (landed, all) = (totals.first_try_landed, totals.first_tries);
     (all > 0).then(|| (landed.saturating_mul(200) + all) / (all.saturating_mul(2)))
@@ -160,7 +160,7 @@ pub(super) fn spec_state(part: &SpecPart) -> String {
     }
 }
 
-/// What else there is to say about a task: part, tries, cost, place.
+/// Describe a landed task: whether it is a part, attempts, cost and place.
 pub(super) fn remarks(task: &LandedTask) -> String {
     let mut parts = Vec::new();
     if task.is_partial() {
@@ -188,7 +188,7 @@ pub(super) fn remarks(task: &LandedTask) -> String {
     parts.join(", ")
 }
 
-/// What a reader has to look at twice.
+/// Return the points of a landed task that a reader has to check.
 pub(super) fn doubts(task: &LandedTask) -> Vec<String> {
     let Some(verdict) = &task.attempt.verdict else { return Vec::new() };
     let judges = verdict.judges.iter().map(|judge| format!("look at it: {judge}"));

@@ -1,4 +1,4 @@
-//! What is looked at, and what a key means.
+//! State of the full-screen view, and the meaning of the keys.
 
 use ralph_core::control::Command;
 use ralph_core::dashboard::Card;
@@ -10,69 +10,57 @@ use crate::line::Line;
 /// A key, as far as the view knows keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// A character.
     Char(char),
-    /// Enter.
     Enter,
-    /// Escape.
     Escape,
-    /// Backspace.
     Backspace,
-    /// The other pane.
     Tab,
-    /// One up.
     Up,
-    /// One down.
     Down,
-    /// A screen up.
     PageUp,
-    /// A screen down.
     PageDown,
-    /// To the beginning.
     Home,
-    /// To the end.
     End,
-    /// Leave, whatever is going on.
+    /// Ctrl-C or Ctrl-D, which leaves the view in every mode.
     Leave,
 }
 
-/// What somebody wants that the view cannot do alone.
+/// Action that the caller of the view has to carry out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Act {
-    /// Send this.
+    /// Send this command to the loop.
     Send(Command),
-    /// Show this task.
+    /// Fetch the details of the task with this id.
     Detail(String),
-    /// Leave the view.
     Quit,
-    /// Ctrl-C.
+    /// User pressed Ctrl-C.
     Interrupt,
 }
 
 /// Whose process the view is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Its own: it can come and go.
+    /// View in a process of its own, which can be opened and closed at any time.
     Guest,
-    /// That of the loop, which Ctrl-C ends.
+    /// View in the process of the loop, which Ctrl-C ends.
     Host,
 }
 
-/// Which half of the screen listens to the arrows.
+/// Half of the screen that the arrow keys move in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pane {
     Tasks,
     Text,
 }
 
-/// What is typed into the last line.
+/// Purpose of the text that is typed in the last line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Typing {
     Note,
     Search,
 }
 
-/// What the keys are for.
+/// Current mode of the view, which decides the meaning of the keys.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mode {
     Look,
@@ -83,7 +71,7 @@ pub(super) enum Mode {
     Sure(String, Command),
 }
 
-/// The view.
+/// State of the full-screen view: its data, its selection and its mode.
 #[derive(Clone, Debug)]
 pub struct App {
     pub(super) role: Role,
@@ -102,14 +90,14 @@ pub struct App {
     pub(super) search: Option<String>,
     pub(super) mode: Mode,
     pub(super) message: String,
-    /// How many rows there are and how many fit, as they were last drawn.
+    /// Number of rows and number of visible rows, from the last drawing.
     pub(super) rows: (usize, usize),
     /// The rows with the word that is looked for.
     pub(super) found: Vec<usize>,
 }
 
 impl App {
-    /// An empty view.
+    /// Create a view without any content.
     pub fn new(role: Role) -> Self {
         Self {
             role,
@@ -143,7 +131,7 @@ impl App {
         self.board = Some(board);
     }
 
-    /// This is the newest output.
+    /// Replace the output by the newest lines.
     pub fn set_output(&mut self, lines: Vec<Line>) {
         self.output = lines;
     }
@@ -175,12 +163,12 @@ impl App {
         self.message = message.into();
     }
 
-    /// The task that is selected.
+    /// Return the id of the selected task.
     pub fn task(&self) -> Option<&str> {
         self.tasks().get(self.selected).map(|task| task.id.as_str())
     }
 
-    /// A key was pressed.
+    /// Handle a key. Return the action that the caller has to carry out, if there is one.
     pub fn press(&mut self, key: Key) -> Option<Act> {
         if key == Key::Leave {
             return Some(Act::Interrupt);

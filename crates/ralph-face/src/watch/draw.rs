@@ -17,7 +17,7 @@ const TWO_PANES: u16 = 70;
 /// Less than this is only for the most important line.
 const TINY: (u16, u16) = (24, 6);
 
-/// Draw the view.
+/// Draw the view on the whole screen.
 pub fn draw(frame: &mut Frame<'_>, app: &mut App, paint: Paint) {
     let area = frame.area();
     let pen = Pen(paint);

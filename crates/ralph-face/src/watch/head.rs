@@ -11,7 +11,7 @@ use crate::words::{elapsed, tokens};
 const ROOMY: u16 = 14;
 /// From this height on more than one need is shown.
 const TALL: u16 = 28;
-/// Needs on a tall screen.
+/// Most needs that are shown on a tall screen.
 const NEEDS: usize = 3;
 
 /// The answers, in as many lines as a screen of this size can spare.
@@ -31,7 +31,7 @@ fn label(word: &str) -> Line {
     Line::of(Style::Faint, format!("{word:<7} "))
 }
 
-/// What runs. A long name comes last, where it may be cut off.
+/// Return the line about the current work. A long name comes last, where it may be cut off.
 pub(super) fn now(state: &State) -> Line {
     let run = &state.run;
     let then = match (run.stopping, run.status) {
@@ -58,7 +58,7 @@ pub(super) fn now(state: &State) -> Line {
     }
 }
 
-/// What is done in an attempt, and for how long.
+/// Return the current step of an attempt, and its duration so far.
 fn doing(attempt: &AttemptNow) -> (String, String) {
     let (task, whole) = (&attempt.summary.started.task, elapsed(attempt.elapsed_s));
     let gates = attempt.gates.iter().enumerate();
@@ -137,7 +137,7 @@ fn health(state: &State) -> Line {
     label("health").add(style, word).add(Style::Plain, format!(": {why}"))
 }
 
-/// What it cost, and how full the context is.
+/// Return the line about the cost and the size of the context.
 fn cost(state: &State) -> Line {
     let spent = state.cost.run.with_limit(state.cost.limit_usd);
     let no_limit = if state.cost.limit_usd.is_none() { ", no limit" } else { "" };

@@ -32,15 +32,14 @@ use crate::line::Line;
 /// Everything that the screen shows beside output and details.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Board {
-    /// The five answers.
+    /// Answers to the five questions at the top of the screen.
     pub state: State,
-    /// The tasks.
     pub tasks: Vec<Card>,
 }
 
-/// Where the view looks, and whom it talks to.
+/// Source of the data that the view shows, and receiver of its commands.
 pub trait Source {
-    /// How things are now.
+    /// Return the current state of the loop and its tasks.
     fn board(&mut self) -> Board;
 
     /// The newest lines of what goes on, oldest first. `None` when nothing is new.

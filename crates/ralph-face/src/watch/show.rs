@@ -18,12 +18,12 @@ use super::app::{Act, App, Key, Role};
 use super::draw::draw;
 use crate::line::Paint;
 
-/// How often the view looks what is new.
+/// Time between two looks for new data.
 const LOOK: Duration = Duration::from_millis(250);
-/// How often it looks whether it is over.
+/// Time between two checks whether the view must end.
 const BLINK: Duration = Duration::from_millis(50);
 
-/// The terminal is ours.
+/// Set while the view has taken over the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Give the terminal back, if it was taken. Called on every way out, a panic included.
@@ -54,12 +54,10 @@ impl Drop for Taken {
     }
 }
 
-/// How a view ended.
+/// Reason why the full-screen view ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// Somebody closed it.
     Quit,
-    /// Somebody pressed Ctrl-C.
     Interrupted,
     /// There is nothing more to look at.
     Over,

@@ -18,19 +18,15 @@ use crate::store::{self, Commands, Journal, JournalError, Kind, RunLock, StoreEr
 /// Why something could not be mended.
 #[derive(Debug, thiserror::Error)]
 pub enum MendError {
-    /// A file refuses.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The ledger refuses.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Git refuses.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The journal cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// It is still there.
+    /// Leftover that the remedy could not remove, in a sentence.
     #[error("{0}")]
     Left(String),
 }

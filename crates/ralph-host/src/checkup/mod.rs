@@ -1,11 +1,11 @@
-//! What `ralph doctor` looks at and puts right.
+//! Checks and repairs of `ralph doctor`.
 //!
 //! # Theory of operation
 //!
-//! [`Checkup`] looks, changes nothing, and hands facts to `ralph_core::doctor`, which says what they
-//! mean. [`Checkup::mend`] carries out one remedy, and only for whoever holds the lock of the run: then
-//! no loop is at work here, and what looks left behind is left behind. Everything that a remedy does
-//! is also done by the next start of a loop, or can be done again without harm.
+//! [`Checkup`] only reads. It hands facts to `ralph_core::doctor`, which says what they mean.
+//! [`Checkup::mend`] carries out one remedy, and only for a caller that holds the lock of the run.
+//! Then no loop is at work here, so a leftover is really a leftover. The next start of a loop does
+//! everything that a remedy does, or the remedy can be repeated without harm.
 
 mod mend;
 
@@ -27,26 +27,20 @@ use crate::store::{self, Intact, Kind, Store, TEMP_PREFIX, is_torn};
 /// A temporary file that is younger may be somebody's who is at work.
 const YOUNG: i64 = 600;
 
-/// What is looked at.
+/// Inputs of the checks of `ralph doctor`.
 pub struct Checkup<'a> {
-    /// The project.
     pub project: &'a Project,
-    /// Its ledger.
     pub store: &'a Store,
-    /// What time it is.
     pub clock: Clock,
-    /// Runs git.
     pub runner: &'a Runner,
-    /// The repository.
     pub repo: &'a Repo<'a>,
-    /// The plan file in use.
     pub plan: &'a Path,
-    /// What was kept for long enough.
+    /// Rule that decides which kept work is old enough to be deleted.
     pub retire: Retire,
 }
 
 impl Checkup<'_> {
-    /// What an earlier crash left. Means nothing while a loop is at work.
+    /// Collect the leftovers of an earlier crash. The result has no meaning while a loop is at work.
     pub fn leftovers(&self, history: &History) -> Result<Leftovers, GitError> {
         let name = |path: PathBuf| self.shown(&path);
         let retired = self.repo.retired(self.retire, crate::drive::underway(history))?;
@@ -98,7 +92,7 @@ impl Checkup<'_> {
         std::fs::symlink_metadata(path).is_ok_and(|meta| now - meta.mtime() > YOUNG)
     }
 
-    /// Where damaged text was put for a person to look at.
+    /// Return the files into which damaged text was moved.
     fn put_aside(&self) -> Vec<PathBuf> {
         let beside = |path: &Path, end: &str| {
             let mut name = path.as_os_str().to_owned();
@@ -120,7 +114,7 @@ impl Checkup<'_> {
     }
 }
 
-/// What waits in the queue of commands. Entries without an id get one here alone.
+/// Read the commands that wait in the queue. Entries without an id get one in the result only.
 pub fn queue(path: &Path) -> Result<Result<Vec<Entry>, QueueError>, FileError> {
     let bytes = store::read(path)?.unwrap_or_default();
     let mut number = 0;
@@ -135,7 +129,7 @@ pub fn queue(path: &Path) -> Result<Result<Vec<Entry>, QueueError>, FileError> {
     }))
 }
 
-/// How many bytes somebody without special rights can still write at this place.
+/// Return the number of bytes that an unprivileged user can still write at this place.
 pub fn free_space(place: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(place).ok()?;
     Some(found.f_bavail.saturating_mul(found.f_frsize))

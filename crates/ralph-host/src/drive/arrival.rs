@@ -290,7 +290,8 @@ impl<'a> Session<'a> {
         self.record(Record::NotArrived(not), Durability::Synced)
     }
 
-    /// What the tip lacks of the ledger, as a commit on it. An attempt that is open still changes it.
+    /// Commit the ledger files that the tip does not have yet. Do nothing while an attempt or a spec is
+    /// open, because it still changes them.
     pub(super) fn commit_ledger_on_tip(&mut self) -> Result<(), DriveError> {
         if self.history.open.is_some() || self.has_open_spec()? {
             return Ok(());

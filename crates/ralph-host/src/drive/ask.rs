@@ -24,31 +24,31 @@ use crate::session::{SessionReport, Work, run_session};
 
 /// A question that is about to be asked.
 pub(super) struct Asking<'q> {
-    /// Its place among all questions.
+    /// Index of the question in the consultation.
     pub(super) number: usize,
     pub(super) question: &'q Question<'q>,
-    /// Its log, relative to the root.
+    /// Path of the log, relative to the root.
     pub(super) log: String,
     pub(super) place: &'q Path,
 }
 
-/// An agent that has ended.
+/// Result of an agent that has ended.
 pub(super) struct Ended {
-    /// The place of its question.
+    /// Index of the question in the consultation.
     pub(super) number: usize,
-    /// What the question was about.
+    /// Subject of the question, for people and logs.
     pub(super) item: String,
     pub(super) answer: Answer,
-    /// Dollars, where known.
+    /// Cost in dollars; `None` when it is unknown.
     pub(super) cost: Option<f64>,
     /// Tokens in and out, where known.
     pub(super) tokens: Option<(u64, u64)>,
     pub(super) took_ms: u64,
-    /// What it has let us know about contexts.
+    /// Context sizes of models that this agent reported.
     pub(super) windows: Windows,
 }
 
-/// How agents are talked to.
+/// Settings that all agents of a consultation share.
 pub(super) struct Talk<'t> {
     pub(super) runner: &'t Runner,
     pub(super) chosen: &'t Chosen,
@@ -65,21 +65,21 @@ pub(super) struct Talk<'t> {
     pub(super) costs: CostGuard,
 }
 
-/// What becomes of the words of an agent.
+/// Destination of the words of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Words {
-    /// They are told as they come.
+    /// Shown as they arrive. Used when there is only one agent.
     Told,
-    /// They are in its log.
+    /// Only written to the log of the agent.
     Kept,
 }
 
-/// What an agent's thread tells.
+/// Message from the thread of an agent.
 enum News {
     Event(Box<Event>),
-    /// How a run went, in words.
+    /// Remark about a run, in a sentence.
     Note(String),
-    /// How full its context is, or what was done about that.
+    /// Remark about the size of the context or its compaction.
     Context(String),
     Ended(Box<Result<Option<Ended>, ProcError>>),
 }
@@ -184,7 +184,8 @@ fn ask_one(
     }))
 }
 
-/// What to ask an agent whose answer cannot be used, if it is asked again.
+/// Return the prompt and the session for the second try of an agent whose answer cannot be used.
+/// `None` when it is not asked again.
 fn second_question<'r>(
     talk: &Talk<'_>,
     question: &Question<'_>,
@@ -206,7 +207,7 @@ fn second_question<'r>(
     }
 }
 
-/// What came of one start of an agent.
+/// Build the answer from one run of an agent, and check whether it can be used.
 fn answer_of(asking: &Asking<'_>, report: &RunReport) -> Answer {
     let verdict = match &report.outcome {
         Outcome::Success => (asking.question.check)(&report.answer).map_err(|e| e.to_string()),

@@ -25,19 +25,19 @@ use crate::store::Durability;
 /// One attempt at a task. The work half fills it in up to the candidate, and the land half takes it from
 /// there; nothing about an attempt stands in the session.
 pub(super) struct AttemptRun {
-    /// As the journal has it.
+    /// Start record of the attempt, as it is in the journal.
     pub(super) started: Started,
     pub(super) task: Task,
     pub(super) base: AttemptBase,
     pub(super) started_at: Timestamp,
     pub(super) prompt: PromptText,
-    /// How its processes are ended, and where they may ask.
+    /// Handles to end its processes and to answer their requests.
     pub(super) running: Running,
-    /// What became of its backend; nothing before that has ended.
+    /// End of the backend's run; `None` until it has ended.
     pub(super) end: Option<BackendEnd>,
-    /// What its backend left; nothing before that, and when a crash lost it.
+    /// Work that the backend left; `None` before its end, or when a crash lost the work.
     pub(super) work: Option<CollectedWork>,
-    /// What the gates found in the candidate, once they have run.
+    /// Findings of the gates on the candidate; `None` until they have run.
     pub(super) gates: Option<Box<GateFindings>>,
     /// The message of its commit, as the hooks left it.
     pub(super) message: Option<Vec<u8>>,
@@ -71,7 +71,7 @@ impl AttemptRun {
 }
 
 impl Session<'_> {
-    /// Work on a task once.
+    /// Make one attempt at a task, from its preparation to its landing or failure.
     pub(super) fn attempt(&mut self, task: Task) -> Result<(), Halt> {
         self.arrive_before_attempt()?;
         let backend = self.free_backend()?;
@@ -332,7 +332,7 @@ pub(super) fn next_iteration(
     Ok(u32::try_from(free).unwrap_or(u32::MAX))
 }
 
-/// Attempts after the first.
+/// Return the most attempts that may follow the first one.
 pub(super) fn max_retries(task: &Task, configured: u32) -> u32 {
     task.max_retries.unwrap_or(configured)
 }

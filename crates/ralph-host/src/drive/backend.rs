@@ -125,7 +125,7 @@ impl Session<'_> {
         Ok((report, reply, spent))
     }
 
-    /// One run of the backend.
+    /// Run the backend once, in a new session or in one that it has begun.
     fn ask(
         &mut self,
         run: &AttemptRun,
@@ -181,7 +181,8 @@ impl Session<'_> {
         Ok(report)
     }
 
-    /// What the agent claims: with its words, or with ralph's own commands and tools.
+    /// Read the claim of the agent from its answer, from ralph's commands and tools, and from a tick in a
+    /// progress file.
     fn hear(&self, run: &AttemptRun, plan: &Plan, report: &RunReport) -> Result<Reply, DriveError> {
         let said = self.plan.said(&run.started.attempt)?;
         let reply = claim::hear(&Said {
@@ -199,8 +200,8 @@ impl Session<'_> {
         Ok(Reply { claim: reply.claim.or_more_careful(said), ..reply })
     }
 
-    /// What the backend says by the tick that it put into a progress file. The tick itself is undone:
-    /// the gates decide.
+    /// Read the claim that the backend made by a tick in a progress file. The tick itself is undone,
+    /// because the gates decide.
     fn ticked(&self, run: &AttemptRun) -> Result<Claim, DriveError> {
         let bytes = read_from_lane(&self.work_root(), &self.plan.shown).unwrap_or_default();
         let bytes = bytes.unwrap_or_default();
@@ -232,7 +233,7 @@ impl Session<'_> {
     }
 }
 
-/// What the agent tells about the attempt, on one line.
+/// Return the agent's own summary of the attempt, on one line.
 fn story(reply: &Reply) -> String {
     let told = reply.handoff.as_ref().map_or(&reply.prose, |handoff| &handoff.summary);
     clip(&one_line(&redactor().hide(told)), LONGEST_STORY)

@@ -23,7 +23,6 @@ const MOST_ANSWERS: usize = 16;
 pub struct MailboxCaller {
     /// The id of the attempt or the consultation.
     pub id: String,
-    /// What it works on.
     pub role: CallerRole,
     /// The plan of the run, relative to the project.
     pub plan: String,
@@ -31,17 +30,14 @@ pub struct MailboxCaller {
     pub lane: PathBuf,
 }
 
-/// What a caller works on.
+/// Work of a caller: an attempt at a task, or a question in a consultation.
 #[derive(Clone, Debug)]
 pub enum CallerRole {
-    /// A task.
     Attempt {
-        /// The number of the attempt.
+        /// Number of the attempt.
         iteration: u32,
-        /// The task.
         task: Id,
     },
-    /// A question.
     Consultation {
         /// What it was asked to do, in one word.
         role: AgentRole,
@@ -54,7 +50,7 @@ pub trait BackendCommands {
     fn answer(&mut self, caller: &MailboxCaller, request: MailboxRequest) -> MailboxAnswer;
 }
 
-/// Where backends of the run may ask, and who answers.
+/// Sockets on which backends of the run send requests, and the commands that answer them.
 pub(super) struct BackendMailbox {
     commands: Box<dyn BackendCommands>,
     directory: MailboxDirectory,
@@ -86,7 +82,7 @@ pub(super) struct Running {
     pub(super) id: String,
     /// The task that is worked on; empty in a consultation.
     pub(super) task: String,
-    /// Ends them.
+    /// Ends the processes when it is cancelled.
     pub(super) leash: Cancel,
     /// The folder of the lane in which they run.
     pub(super) root: PathBuf,
@@ -114,7 +110,7 @@ impl Running {
         (MAILBOX_VARIABLE.to_owned(), path.unwrap_or_default())
     }
 
-    /// They may not ask any more.
+    /// Close the mailbox, so that the processes can send no more requests.
     pub(super) fn close_mailbox(&mut self) {
         self.mailbox = None;
     }

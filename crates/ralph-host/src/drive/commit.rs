@@ -22,7 +22,7 @@ use crate::run_ledger::{self, LedgerCommit};
 
 /// A landing that was not committed.
 pub(super) enum CommitTrouble {
-    /// Git, or somebody's hook, refused.
+    /// Refusal by git or by a hook.
     Refused(LandError),
     Failed(DriveError),
 }
@@ -43,17 +43,16 @@ impl From<DriveError> for CommitTrouble {
 #[derive(Default)]
 pub(super) struct RidingFiles {
     paths: Vec<RepoPath>,
-    /// Their bytes, by their paths from the project.
+    /// Content of each file, by its path in the project.
     bytes: BTreeMap<String, Vec<u8>>,
 }
 
 /// The answer of the hooks to a commit.
 pub(super) enum Hooked {
-    /// They let it pass, with this message.
+    /// Message of the commit, as the hooks left it.
     Passed(Vec<u8>),
     /// They changed files, so the gates have to look again. Names the hooks, with what they printed.
     Changed(String),
-    /// They refused it.
     Refused(Failure),
 }
 

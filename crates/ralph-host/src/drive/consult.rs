@@ -38,9 +38,9 @@ use crate::crash;
 use crate::redaction::put_log;
 use crate::store::Durability;
 
-/// What one agent is asked.
+/// Question to one agent, with the check of its answer.
 pub(super) struct Question<'q> {
-    /// What it is about, for people and for logs; empty when the role says it all.
+    /// Subject of the question, for people and logs. Empty when the role says enough.
     pub(super) item: String,
     pub(super) prompt: String,
     /// Whether an answer can be used: the verdict in one word, empty where there is none to tell.
@@ -53,7 +53,7 @@ pub(super) struct Answer {
     pub(super) outcome: Outcome,
     /// The verdict in one word, or why the answer cannot be used.
     pub(super) verdict: Result<&'static str, String>,
-    /// Its log, relative to the root.
+    /// Path of the log, relative to the root.
     pub(super) log: String,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Answer {
 pub(super) struct Consultation<'q> {
     pub(super) terms: RoleTerms,
     pub(super) questions: Vec<Question<'q>>,
-    /// How many of them at once.
+    /// Most agents that run at the same time.
     pub(super) jobs: usize,
     /// Whether an agent that ended like this, without a usable answer, is asked once more in a new
     /// session.
@@ -75,7 +75,7 @@ impl<'q> Consultation<'q> {
     }
 }
 
-/// What came of a consultation.
+/// Result of a consultation, after its changes were undone.
 #[derive(Debug, Default)]
 pub(super) struct Consulted {
     /// The answers, in the order of the questions.

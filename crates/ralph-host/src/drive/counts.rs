@@ -1,7 +1,7 @@
-//! What a loop has taken, for the tests and benchmarks that hold it to its promises.
+//! Counters of a loop, for tests and benchmarks.
 //!
-//! With `RALPH_COUNT=FILE` in its environment, a loop that ends writes the number of the processes
-//! that it started and of its waits for the disk into that file.
+//! With `RALPH_COUNT=FILE` in its environment, a loop writes two numbers into that file when it ends:
+//! the processes that it started, and the times that it waited for the disk.
 
 use std::path::Path;
 

@@ -17,10 +17,9 @@ use crate::store::{JournalError, LockError, StoreError};
 /// A loop that cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
-    /// There is no repository.
     #[error("{0} is not in a git repository")]
     NoRepository(String),
-    /// It was started by a backend that ralph itself started.
+    /// Start of a loop by a backend that ralph itself started.
     #[error("a loop cannot be started from inside an attempt ({0})")]
     Nested(String),
     /// Commits have no branch to arrive on.
@@ -35,7 +34,6 @@ pub enum DriveError {
     /// There is nothing that a lane could be a checkout of.
     #[error("the branch has no commit yet, and lanes start from one")]
     NoCommit,
-    /// A lane cannot be used.
     #[error(transparent)]
     Lane(#[from] LaneError),
     /// The run's own copy of the ledger cannot be used.
@@ -43,46 +41,33 @@ pub enum DriveError {
     RunLedger(#[from] RunLedgerError),
     /// Something was found that ralph will not decide alone.
     #[error("{message}")]
-    Ask {
-        /// What was found.
-        message: String,
-        /// What to do.
-        hint: String,
-    },
-    /// The plan cannot be used.
+    Ask { message: String, hint: String },
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// Recovery has changed the settings that the loop began with: it has to begin anew.
     #[error("ralph.toml is not what it was before the interrupted attempt was brought to its end")]
     SettingsMoved,
-    /// The prompt cannot be made.
     #[error(transparent)]
     Prompt(#[from] TemplateError),
     /// A file of the prompt cannot be used.
     #[error(transparent)]
     PromptFile(#[from] PromptFileError),
-    /// The handoffs cannot be numbered.
     #[error(transparent)]
     Handoff(#[from] HandoffError),
-    /// No backend can be used.
     #[error(transparent)]
     Choice(#[from] ChoiceError),
-    /// Git refuses.
     #[error(transparent)]
     Git(#[from] GitError),
     /// A process could not be run.
     #[error(transparent)]
     Proc(#[from] ProcError),
-    /// A ledger file refuses.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Another loop runs.
+    /// Another loop holds the lock of this worktree.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The journal refuses.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// A file refuses.
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -92,7 +77,6 @@ pub enum DriveError {
 pub(super) enum Halt {
     /// Something changed meanwhile, such as a signal: the loop is to decide anew.
     LookAgain,
-    /// The run ends.
     End(End),
     /// A loop that cannot go on.
     Error(DriveError),
@@ -105,7 +89,7 @@ impl<E: Into<DriveError>> From<E> for Halt {
 }
 
 impl Halt {
-    /// What ends the run after a step that is over.
+    /// Return the end of the run, if the result of this step ends it.
     pub(super) fn end_of(step: Result<(), Self>) -> Result<Option<End>, DriveError> {
         match step {
             Ok(()) | Err(Self::LookAgain) => Ok(None),
@@ -136,7 +120,7 @@ impl DriveError {
         }
     }
 
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoRepository(_) => Some("`git init` makes one: ralph keeps work in git".into()),

@@ -25,14 +25,13 @@ use crate::proc::{Runner, mark};
 use crate::project::Project;
 use crate::store::{Durability, Journal, RunLock, Store};
 
-/// What was forgotten.
+/// Result of forgetting an open attempt.
 #[derive(Debug)]
 pub struct Forgotten {
-    /// The attempt.
     pub attempt: OpenAttempt,
     /// The ref that keeps its work; `None` when it had changed nothing.
     pub kept: Option<Salvage>,
-    /// What could not be done beside it.
+    /// Problems beside it that did not stop the command.
     pub warnings: Vec<String>,
 }
 
@@ -87,7 +86,7 @@ fn keep_work(lane: &Lane<'_>, base: &AttemptBase) -> Result<Option<Salvage>, Dri
     Ok(salvage)
 }
 
-/// What is written down: the attempt is rolled back, and the run that was killed has ended.
+/// Build the journal records that roll the attempt back and end the killed run.
 fn last_words(
     history: &History,
     open: &OpenAttempt,

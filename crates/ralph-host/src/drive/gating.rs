@@ -27,29 +27,28 @@ use crate::git::{GateTraces, Oid, RepoPath};
 use crate::proc::Bounds;
 use crate::store::Durability;
 
-/// Where the outputs and verdicts of gates are kept.
+/// Directory of the outputs and verdicts of gates.
 const DIRECTORY: &str = ".ralph/logs/validation";
 
-/// How often its timeout a gate may take in a lane where it has built nothing yet.
+/// Factor for the timeout of a gate in a lane where the gate has not built anything yet.
 const COLD: u32 = 3;
 
-/// How the gates of an attempt ended.
+/// Outcome of running the gates of an attempt.
 pub(super) enum Gating {
-    /// All of them ran.
     Judged(Box<GateFindings>),
     /// None can run on this work.
     Failed(Failure),
     /// One cannot be run at all, and the run ends.
     Unusable(End),
-    /// Somebody wants an end first.
+    /// A request to stop came before the end of the gates.
     Stopped,
 }
 
-/// What the gates said about an attempt, and what they leave behind for the next one.
+/// Findings of the gates about an attempt, with the baselines for the next one.
 pub(super) struct GateFindings {
-    /// As the journal has it.
+    /// Verdict as it is in the journal.
     pub(super) verdict: GateVerdict,
-    /// What is known of the base of the next attempt, should this one land.
+    /// Known gate results on the base of the next attempt, if this attempt lands.
     pub(super) next_base: Baselines,
     /// The tree that they ran on.
     pub(super) tree: Oid,

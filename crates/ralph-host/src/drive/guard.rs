@@ -65,9 +65,9 @@ fn mend_inbox(project: &Project, store: &Store) -> Result<Option<Record>, DriveE
     )))))
 }
 
-/// Whoever may have edited a plan by hand.
+/// Backend or agent that may have edited the plan by hand.
 pub(super) struct Editor {
-    /// The attempt or the consultation.
+    /// Id of the attempt or of the consultation.
     pub(super) id: String,
     pub(super) iteration: u32,
     /// Most tasks and issues that it may add.
@@ -75,7 +75,7 @@ pub(super) struct Editor {
 }
 
 impl Editor {
-    /// The backend of an attempt.
+    /// Describe the backend of an attempt as an editor.
     pub(super) fn of(started: &Started) -> Self {
         let Started { attempt, iteration, .. } = started;
         Self { id: attempt.clone(), iteration: *iteration, most: MAX_AMENDMENTS }
@@ -127,13 +127,13 @@ pub(super) fn settle(
     Ok(Some(message))
 }
 
-/// What a backend made of a plan.
+/// State of the plan after a backend has worked.
 pub(super) enum Found {
-    /// Something that may stay.
+    /// Text of a plan that may stay as it is.
     Fine(String),
     /// Something that was written by hand, and what may stay of it.
     Edited(Kept),
-    /// Nothing that can be used.
+    /// Plan that cannot be parsed.
     Damaged,
 }
 

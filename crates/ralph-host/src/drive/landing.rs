@@ -157,7 +157,7 @@ impl Session<'_> {
         self.arrive_soon()
     }
 
-    /// What an arrival needs to know about a landing on the tip.
+    /// Collect the facts about a landing on the tip that its arrival needs.
     pub(super) fn arriving(
         &self,
         base: &AttemptBase,

@@ -28,7 +28,7 @@ use crate::handoff_files;
 use crate::run_ledger::{HomeFile, read_from_lane};
 use crate::store::{self, drop_view, free_name, put_aside, put_view};
 
-/// What is looked after, with the newest handoffs and the one to come.
+/// Ledger files that are guarded. The newest handoffs and the next one are guarded too.
 const FILES: [&str; 4] =
     [MARKDOWN_FILE, JSON_FILE, ".ralph/progress-log.md", ".ralph/progress-log.json"];
 
@@ -41,14 +41,13 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 /// Files that an agent wrote in its lane and may have written, by their names.
 pub(super) type WrittenFiles = BTreeMap<&'static str, Result<Option<Vec<u8>>, FileError>>;
 
-/// Which file it is, how long, and when it changed.
+/// State of a file: inode, length, modification time and change time.
 type Stamp = (u64, u64, i64, i64, i64, i64);
 
-/// What an agent found when it began, in the ledger and in its lane.
+/// State of the ledger and of the lane before an agent runs.
 pub(super) struct FoundByAgent {
-    /// The text of the plan.
     pub(super) plan: String,
-    /// Files of the ledger.
+    /// State of the guarded ledger files, by name.
     files: BTreeMap<String, KeptFile>,
     /// Edits in home that are older than the agent.
     home: Vec<HomeFile>,
@@ -151,7 +150,7 @@ impl Session<'_> {
         Ok(FoundByAgent { plan, files, home, lane: self.let_in()? })
     }
 
-    /// It has ended: what it was not to write is as it was.
+    /// Undo the changes to the ledger that an agent was not allowed to make. Call it when the agent ended.
     pub(super) fn restore_ledger(
         &mut self,
         found: &FoundByAgent,

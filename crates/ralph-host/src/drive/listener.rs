@@ -1,4 +1,4 @@
-//! Whoever looks at a loop: it hears the same events that `events.jsonl` keeps, and the live ones.
+//! Listeners of a loop. They get the events of `events.jsonl` and the live events.
 
 use ralph_core::cycle::Event;
 

@@ -32,19 +32,19 @@ impl Log {
     }
 }
 
-/// What a log in the directory of logs is about; its name begins with it.
+/// Subject of a log. The name of the log file begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogOf {
     /// A run of a backend in a loop.
     Stage,
     /// A backend that was tried alone.
     Trial,
-    /// The agent loop.
+    /// Session of the agent loop.
     Agent,
 }
 
 impl LogOf {
-    /// How the names begin.
+    /// Return the prefix of the names of these logs.
     pub fn prefix(self) -> &'static str {
         match self {
             Self::Stage => "ralph-",

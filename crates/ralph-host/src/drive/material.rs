@@ -1,4 +1,4 @@
-//! What a prompt is made of, gathered from the plan, the history and a few files.
+//! Material of prompts, gathered from the plan, the history and a few files.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ use crate::store::Durability;
 /// Most attempts without an answer that a prompt tells about.
 const MOST_SETBACKS: usize = 3;
 
-/// Where the parts of a prompt come from. The loop has one, and so has whoever only looks.
+/// Inputs for the parts of a prompt. A loop has them, and so has a preview.
 pub(super) struct PromptSource<'a> {
     pub(super) root: &'a Path,
     /// The directory below which the knowledge index is.
@@ -35,11 +35,11 @@ pub(super) struct PromptSource<'a> {
     pub(super) history: &'a History,
 }
 
-/// The prompt of an attempt.
+/// Texts that a backend gets in an attempt.
 #[derive(Default)]
 pub(super) struct PromptText {
     pub(super) text: String,
-    /// What goes beside it, where the backend takes such.
+    /// Text for the system prompt; `None` when the backend takes no such text.
     pub(super) system: Option<String>,
 }
 
@@ -47,15 +47,14 @@ pub(super) struct PromptText {
 pub(super) struct Made {
     pub(super) prompt: Prompt,
     pub(super) system: Option<String>,
-    /// Where all of it is to be written, when something was left out.
+    /// Path to which the complete prompt is written when the prompt was shortened.
     pub(super) whole_file: String,
-    /// What a person should know.
     pub(super) warnings: Vec<String>,
 }
 
 impl Session<'_> {
-    /// What a backend is told in an attempt. `text` is the plan's; `prepared` is what a context agent
-    /// wrote.
+    /// Build the prompt of an attempt. `text` is the text of the plan; `prepared` is the prompt that a
+    /// context agent wrote.
     pub(super) fn prompt(
         &mut self,
         run: &AttemptRun,
@@ -152,7 +151,7 @@ impl PromptSource<'_> {
         material
     }
 
-    /// What went wrong with this task before.
+    /// Add the failures of earlier attempts at this task.
     fn add_failures(&self, task: &Task, material: &mut Material) {
         let failures = self.history.failures(task.id.as_str());
         material.rejections = failures

@@ -1,4 +1,4 @@
-//! What an attempt leaves for the next one, and what the next one is given of it.
+//! Memory between attempts: write it after an attempt, and give it to the next one.
 
 use ralph_core::backend::Outcome;
 use ralph_core::claim::{Claim, Reply};
@@ -18,10 +18,10 @@ use crate::redaction::put_log;
 use crate::store::{Durability, add_to_view, drop_view, put_view};
 use crate::{handoff_files, prompt_files};
 
-/// Where the reason of the last failure is for people and tools.
+/// File with the reason of the last failure, for people and tools.
 pub(super) const FAILURE_CONTEXT: &str = ".ralph/context/failure-context.md";
 
-/// Where it is written what became of proposed changes of the plan.
+/// Log of proposed plan changes, with the decision about each.
 const AMENDMENTS: &str = ".ralph/logs/amendments.log";
 
 impl PromptSource<'_> {

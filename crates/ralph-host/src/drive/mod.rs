@@ -102,7 +102,7 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<u8, DriveE
     Ok(code)
 }
 
-/// What runs programs for a loop: each of them carries the mark of the run and of the place.
+/// Create the runner of a loop. Its programs carry the marks of the run and of the place.
 fn runner(setup: &mut Setup) -> Runner {
     let place = setup.project.git_dir().unwrap_or(setup.project.root());
     let secrets = setup.config.notify.iter().filter_map(|to| to.url_env.clone());
@@ -127,7 +127,7 @@ impl Session<'_> {
         }
     }
 
-    /// What comes next, from the plan as it is now and from what this run has done.
+    /// Decide the next step from the current plan and the progress of this run.
     fn next(&mut self) -> Result<Step, DriveError> {
         if self.kind == RunCommand::Build {
             // A person may have added a task to a plan whose tasks are done.

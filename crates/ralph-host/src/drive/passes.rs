@@ -20,7 +20,7 @@ use crate::prompt_files;
 use crate::redaction::put_log;
 use crate::store::Durability;
 
-/// What ralph's own review is called, in a project that does not override it.
+/// Name of the prompt for ralph's own review, if the project does not override it.
 const REVIEW: &str = "review-agent-prompt.md";
 
 impl Session<'_> {
@@ -142,9 +142,9 @@ impl Session<'_> {
 
 /// Why a pass did not work.
 enum Trouble {
-    /// Its own affair.
+    /// Failure of the pass alone: the loop goes on.
     Pass(String),
-    /// Nothing can go on.
+    /// Failure that stops the loop.
     Loop(Halt),
 }
 

@@ -14,7 +14,7 @@ use crate::plan_store::{self, PlanError};
 use crate::project::Project;
 use crate::store::{Kind, Said, Store, Syncing, Torn};
 
-/// The plan file in use.
+/// Plan file in use, with the text and the plan that were last read or written.
 #[derive(Debug)]
 pub(super) struct PlanFile {
     pub(super) path: PathBuf,
@@ -28,7 +28,7 @@ pub(super) struct PlanFile {
     syncing: RefCell<Syncing>,
 }
 
-/// What a plan file that is not there means.
+/// Meaning of a plan file that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
     /// Nobody has planned anything: an error.
@@ -37,12 +37,12 @@ pub(super) enum Missing {
     Empty,
 }
 
-/// Who made a plan what it is.
+/// Source of the changes to a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// Commands of ralph, and nothing else.
     Ralph,
-    /// Somebody edited it by hand.
+    /// Plan that was edited by hand.
     Anybody,
 }
 
@@ -81,7 +81,7 @@ impl PlanFile {
         Ok(Loaded { plan, torn: read.torn })
     }
 
-    /// What it said when it was last read or written here.
+    /// Return the plan as it was last read or written by this process.
     pub(super) fn known(&self) -> Option<Rc<Plan>> {
         self.seen.borrow().as_ref().map(|(_, plan)| plan.clone())
     }
@@ -170,7 +170,7 @@ impl PlanFile {
         Ok(same)
     }
 
-    /// What the backend of an attempt said through ralph's own commands.
+    /// Return the claim, handoff and additions that the backend sent with ralph's own commands.
     pub(super) fn said(&self, attempt: &str) -> Result<Said, DriveError> {
         Ok(self.store.said(attempt)?)
     }

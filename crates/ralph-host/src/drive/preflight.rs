@@ -1,5 +1,5 @@
-//! What must be there before the first paid call: who commits, the backends, the gates. Each failure says the
-//! fix, is found before the run begins, and costs nothing.
+//! Checks before the first paid call: committer, backends and gates. Each failure names the fix, is
+//! found before the run begins, and costs nothing.
 
 use std::ffi::OsStr;
 
@@ -145,7 +145,7 @@ impl Session<'_> {
     }
 }
 
-/// What to do about a gate that cannot be run.
+/// Return the advice for a gate that cannot be run.
 pub(super) fn gate_advice(gate: &Gate) -> String {
     format!("install what `{}` needs, or correct the gate in ralph.toml", gate.command)
 }

@@ -1,6 +1,6 @@
-//! What `ralph build` would do next, found out without doing any of it.
+//! Preview of the next step of `ralph build`, without doing any of it.
 //!
-//! The same functions as in a run make the prompt and the request; nothing is locked, journalled or
+//! The functions of a real run make the prompt and the request. Nothing is locked, journalled or
 //! written.
 
 use std::ffi::OsString;
@@ -36,98 +36,80 @@ use crate::store::read_history;
 /// Stands for the private directory of a run, which does not exist yet.
 const SCRATCH: &str = "<scratch>";
 
-/// What is looked at.
+/// Project, configuration and plan from which a preview is made.
 pub struct Look<'a> {
-    /// Where.
     pub project: &'a Project,
-    /// What is configured.
     pub config: &'a Config,
-    /// The gates.
     pub gates: &'a [Gate],
-    /// The plan.
     pub plan: &'a Plan,
-    /// Its text.
+    /// Text of the plan file.
     pub text: &'a str,
-    /// Its file, relative to the root.
+    /// Path of the plan file, relative to the root.
     pub shown: &'a str,
-    /// What was asked for.
     pub options: &'a Options,
-    /// The time.
     pub clock: Clock,
 }
 
-/// What would happen.
+/// Description of the next step of `ralph build`, and the limits for it.
 pub struct Preview {
-    /// Where the tasks stand.
+    /// Number of tasks in each state.
     pub tally: Tally,
-    /// What comes next.
     pub next: Next,
     /// Tasks that cannot run now, and why.
     pub waiting: Vec<(Id, String)>,
     /// An interrupted attempt that is brought to its end first, in words.
     pub recovers: Option<String>,
-    /// Most iterations of the loop.
     pub max_iterations: u32,
-    /// Most dollars of the loop.
+    /// Cost limit of the loop in dollars.
     pub max_cost: Option<f64>,
-    /// How long one run of the backend may take.
+    /// Longest time of one run of the backend.
     pub timeout: Duration,
-    /// How long it may be silent.
+    /// Longest time without output of the backend.
     pub idle: Duration,
-    /// What a person should know.
     pub warnings: Vec<String>,
 }
 
-/// What comes next.
+/// Next step of the loop: its end or an attempt.
 pub enum Next {
     /// The loop would end at once.
     End(End),
-    /// This attempt.
     Attempt {
-        /// Its number.
+        /// Number of the attempt.
         iteration: u32,
-        /// The task.
         task: Box<Task>,
-        /// Most attempts after the first.
+        /// Most attempts that may follow the first one.
         max_retries: u32,
-        /// The prompt.
         prompt: Box<Prompt>,
-        /// How the backend is started.
         command: Box<CommandLine>,
         /// The message of its commit; `None` when nothing is committed.
         commit: Option<String>,
     },
 }
 
-/// How a backend is started.
+/// Command line that starts a backend.
 #[derive(Serialize)]
 pub struct CommandLine {
-    /// The backend's name.
     #[serde(rename = "name")]
     pub backend: String,
-    /// The model asked for.
+    /// Model that is asked for; `None` for the backend's default.
     pub model: Option<String>,
-    /// The program.
+    /// Name or path of the program.
     pub program: String,
-    /// Where it is, if it is installed.
+    /// Path of the program; `None` when it is not installed.
     pub found: Option<PathBuf>,
-    /// Its arguments.
     pub args: Vec<String>,
     /// The names of the variables that are set for it.
     pub env: Vec<String>,
-    /// What it reads.
     pub stdin: Input,
     /// Files that are made for it, below `<scratch>`.
     pub files: Vec<String>,
 }
 
-/// What a backend reads from its standard input.
+/// Data that a backend gets on its standard input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Input {
-    /// Nothing.
     Nothing,
-    /// The prompt.
     Prompt,
     /// The messages of a dialogue; the prompt is in one of them.
     Dialogue,
@@ -135,7 +117,7 @@ pub enum Input {
     Text(#[serde(skip)] String),
 }
 
-/// Find out what would happen.
+/// Find out the next step of `ralph build`.
 pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> {
     let Look { project, config, plan, options, .. } = *look;
     let Some(git_dir) = project.git_dir() else {
@@ -239,7 +221,7 @@ fn attempt(
     })
 }
 
-/// Who would run a stage.
+/// Choose the backend of a stage for a preview.
 pub(super) fn choose<'a>(
     look: &Look<'a>,
     stage: StageName,
@@ -252,7 +234,7 @@ pub(super) fn choose<'a>(
     Ok((choice::for_stage(look.config, stage, asked, place)?.chosen, place))
 }
 
-/// How a backend would be started on these terms.
+/// Return the command line that would start a backend on these terms.
 pub(super) fn command_line(
     terms: &Terms,
     own: &[(String, String)],

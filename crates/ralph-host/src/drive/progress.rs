@@ -23,17 +23,18 @@ const JSON: &str = ".ralph/progress-log.json";
 /// Seconds between two writes while a run goes on.
 const PAUSE: i64 = 5;
 
-/// How far the log has come.
+/// Position of the progress log in the history.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Logged {
-    /// Attempts that were looked at.
+    /// Number of attempts that the log has covered.
     upto: usize,
-    /// When it was written last.
+    /// Time of the last write by this process.
     at: Option<Timestamp>,
 }
 
 impl Logged {
-    /// What an earlier run has logged: all of its attempts, unless it did not come to its end.
+    /// Return the position of the log that an earlier run left. A run that did not end counts as not
+    /// logged.
     pub(super) fn of(history: &History) -> Self {
         let upto = match history.run_end {
             Some(_) => history.attempts.len(),
@@ -106,7 +107,7 @@ impl Session<'_> {
     }
 }
 
-/// What the log says about an attempt: what its handoff says, or the little that the journal knows.
+/// Build the log entry of an attempt from its handoff. Without one, use the few facts in the journal.
 fn entry(root: &Path, view: &AttemptView) -> ProgressEntry {
     let (task, iteration) = (view.started.task.as_str(), view.started.iteration);
     let at = view.ended_at.as_deref().unwrap_or(&view.at);

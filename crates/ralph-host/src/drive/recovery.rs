@@ -1,4 +1,4 @@
-//! What an earlier run left behind is brought to its end before anything new begins.
+//! Recovery: finish the work of an interrupted run before anything new begins.
 
 use ralph_core::choice::Limited;
 use ralph_core::config::CommitScope;

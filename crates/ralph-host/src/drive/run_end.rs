@@ -19,13 +19,13 @@ use crate::git::{Retire, Underway};
 use crate::plan_store;
 use crate::store::Durability;
 
-/// What the configuration keeps no longer, at this moment.
+/// Return the rule that decides which kept work is too old at this moment.
 pub fn retirement(config: &Config, now: Timestamp) -> Retire {
     let age = i64::try_from(config.retention.salvage.get().as_secs()).unwrap_or(i64::MAX);
     Retire::Before(now.as_second().saturating_sub(age))
 }
 
-/// Whether an attempt is open.
+/// Return whether an attempt is open, as the cleanup of kept work needs it.
 pub fn underway(history: &History) -> Underway {
     if history.open.is_some() { Underway::Attempt } else { Underway::Nothing }
 }
@@ -165,7 +165,7 @@ impl Session<'_> {
         Ok(files)
     }
 
-    /// What needs a person, now that the run has ended.
+    /// Collect the points that need a person after the end of the run.
     fn needs_after(&self, plan: &Plan) -> Vec<Need> {
         let inbox = self.project.inbox();
         let text = plan_store::peek(&inbox, "").ok().flatten().unwrap_or_default();

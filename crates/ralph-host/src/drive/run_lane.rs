@@ -44,7 +44,7 @@ pub(super) struct RunStartFacts<'f> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LastRun {
     Ended,
-    /// It left an attempt open, so its work is still in the lane.
+    /// Run that left an attempt open. The work of the attempt is still in the lane.
     Interrupted,
 }
 
@@ -141,7 +141,7 @@ impl<'a> RunLane<'a> {
         }
     }
 
-    /// The reference of the tip.
+    /// Return the name of the ref of the tip.
     pub(super) fn tip_ref(&self) -> String {
         tip_ref(&self.ledger.open_run().run)
     }

@@ -46,44 +46,36 @@ pub const ATTEMPT_VARIABLE: &str = "RALPH_ATTEMPT";
 /// The variable that tells it which task it works on.
 pub const TASK_VARIABLE: &str = "RALPH_TASK";
 
-/// What a loop is given.
+/// Project, configuration and other values that a loop starts with.
 pub struct Setup {
-    /// Where it works.
     pub project: Project,
-    /// What is configured.
     pub config: Config,
     /// The gates, as they were when the loop began.
     pub gates: Vec<Gate>,
-    /// The plan file.
     pub plan: PathBuf,
-    /// The time.
     pub clock: Clock,
-    /// Chance.
     pub ids: Ids,
-    /// The ledger.
     pub store: Store,
-    /// What was asked for.
     pub options: Options,
-    /// What signals ask for.
     pub signals: Signals,
     /// The commands that backends may use.
     pub commands: Box<dyn BackendCommands>,
 }
 
-/// What was asked for on the command line, beyond the configuration.
+/// Options of the command line that are not in the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// One attempt only.
+    /// Stop after one attempt.
     pub once: bool,
     /// Iterations of the last run count towards the limit.
     pub resume: bool,
     /// Do not wait for a usage limit.
     pub no_wait: bool,
-    /// This task only.
+    /// Work on this task only.
     pub task: Option<Id>,
-    /// This backend.
+    /// Backend that overrides the configured one.
     pub backend: Option<String>,
-    /// This model.
+    /// Model that overrides the configured one.
     pub model: Option<String>,
     /// The branch on which commits arrive.
     pub branch: Option<String>,
@@ -91,7 +83,7 @@ pub struct Options {
     pub spec: Option<String>,
 }
 
-/// A loop under way.
+/// State of a running loop, shared by all its steps.
 pub(super) struct Session<'a> {
     pub(super) kind: RunCommand,
     pub(super) project: Project,
@@ -102,7 +94,7 @@ pub(super) struct Session<'a> {
     pub(super) ids: Ids,
     pub(super) options: Options,
     pub(super) signals: Signals,
-    /// Who writes code.
+    /// Backends that write the code.
     pub(super) choice: Rc<StageChoice>,
     pub(super) runner: &'a Runner,
     pub(super) repo: Repo<'a>,
@@ -116,16 +108,15 @@ pub(super) struct Session<'a> {
     pub(super) listener: &'a mut dyn Listener,
     pub(super) format: Format,
     pub(super) current_spec: Option<String>,
-    /// How far the progress log has come.
+    /// Position of the progress log in the history.
     pub(super) logged: Logged,
-    /// How much the context of each model holds, as far as it is known.
+    /// Context size of each model, as far as it is known.
     pub(super) windows: Windows,
     pub(super) journal: Journal,
-    /// The log of an agent.
+    /// Log of `ralph agent`; `None` in other loops.
     pub(super) agent_log: Option<AgentLog>,
-    /// What the operator asks for.
+    /// Queue of commands from the operator.
     pub(super) mailbox: Mailbox,
-    /// What backends ask.
     pub(super) backend_mailbox: BackendMailbox,
     pub(super) log: Log,
     _lock: RunLock,
@@ -224,7 +215,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The id of this run.
+    /// Return the id of this run.
     pub(super) fn run_id(&self) -> &str {
         self.runner.run_id()
     }
@@ -372,7 +363,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Who runs a stage, as asked for and as configured.
+/// Choose the backends of a stage from the options and the configuration.
 pub(super) fn stage_choice(
     config: &Config,
     stage: StageName,

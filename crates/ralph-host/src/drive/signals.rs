@@ -9,10 +9,10 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::proc::{Cancel, on_signals};
 
-/// What to do before a third signal ends the program where it stands.
+/// Function that runs before a third signal ends the program at once.
 static LAST_DEED: OnceLock<fn()> = OnceLock::new();
 
-/// What signals have asked for so far.
+/// Signals that have arrived so far.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
     first: Arc<AtomicU8>,

@@ -34,7 +34,7 @@ const SHORT: usize = 12;
 
 /// A spec that is done, on what the tip is now.
 pub(super) enum SpecFit {
-    /// As its gates saw it.
+    /// Work whose proof still holds: it fits on the tip, and its gates pass.
     Proven,
     /// Others have committed meanwhile, and with that it does not work: why.
     Broken(String),

@@ -18,7 +18,7 @@ use super::spec_landing::{FinishedSpec, SpecFit, done_tasks};
 use crate::git::CommitMessage;
 use crate::store::replace;
 
-/// The history beside implementation.json.
+/// Name of the history file beside implementation.json.
 const PROGRESS: &str = "PROGRESS.md";
 
 impl Session<'_> {
@@ -135,7 +135,7 @@ impl Session<'_> {
     }
 }
 
-/// What one commit holds, for a plan of this format.
+/// Return the scope of one commit for a plan of this format.
 pub(super) fn scope_of(config: &Config, format: Format) -> CommitScope {
     config.commit.unwrap_or(match format {
         Format::Implementation => CommitScope::Spec,
@@ -165,7 +165,7 @@ fn is_finished(plan: &Plan, task: &Task) -> bool {
     of_spec.all(|t| matches!(t.state, State::Accepted | State::Skipped))
 }
 
-/// How the names of keepers of specs begin.
+/// Prefix of the names under which git keeps the work on specs.
 const OF_SPEC: &str = "spec-";
 
 /// The name under which git keeps the work on a spec.
@@ -173,8 +173,8 @@ pub(super) fn spec_keeper(spec: &str) -> String {
     format!("{OF_SPEC}{}", slug(spec))
 }
 
-/// What one commit holds, for work that git keeps under this name. An attempt belongs to the loop that
-/// began it, also when another one finishes it.
+/// Return the scope of one commit for work that git keeps under this name. An attempt belongs to the
+/// loop that began it, even if another loop finishes it.
 pub(super) fn scope_of_keeper(keeper: &str) -> CommitScope {
     match keeper.starts_with(OF_SPEC) {
         true => CommitScope::Spec,

@@ -18,7 +18,7 @@ use super::error::DriveError;
 use super::session::{ATTEMPT_VARIABLE, TASK_VARIABLE};
 use crate::choice::{self, Chosen};
 
-/// What a request holds beside the prompt.
+/// Settings of a request beside its prompt.
 pub(super) struct Terms {
     mcp: Option<McpServers>,
     schema: AnswerSchema,
@@ -28,7 +28,7 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// What the configuration says about a run on a task, of a loop that has spent so much.
+    /// Build the terms for a run on a task. `spent` is the cost of the loop so far, in dollars.
     pub(super) fn of(
         config: &Config,
         root: &Path,
@@ -103,7 +103,7 @@ impl Terms {
     }
 }
 
-/// What an agent that is asked something may do.
+/// Rights of an agent in a consultation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Looks,
@@ -159,7 +159,7 @@ pub(super) fn run_limits(config: &Config, of: RunCommand, stage: StageName, spen
     limits
 }
 
-/// How many tokens the context of the backend's model holds, where its settings say so.
+/// Return the context size in tokens that the backend's settings state, if they do.
 pub(super) fn window(chosen: &Chosen) -> Option<u64> {
     chosen.settings.context_window.map(|tokens| tokens.get().into())
 }

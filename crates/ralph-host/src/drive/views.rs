@@ -21,7 +21,7 @@ pub(super) struct Views {
 }
 
 impl Views {
-    /// The files of a project.
+    /// Return the views of a project.
     pub(super) fn of(project: &Project) -> Self {
         let events = project.root().join(".ralph/logs/events.jsonl");
         Self { events, state: project.state_json() }

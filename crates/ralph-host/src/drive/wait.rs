@@ -14,7 +14,7 @@ use super::session::Session;
 use crate::choice::StageChoice;
 use crate::store::Durability;
 
-/// How long the loop sleeps before it looks around again.
+/// Time between two looks of a waiting loop.
 pub(super) const NAP: Duration = Duration::from_millis(200);
 
 impl Session<'_> {

@@ -1,7 +1,7 @@
-//! How much the context of each model holds, kept from run to run.
+//! Context sizes of models, kept from run to run.
 //!
-//! Some programs say it only with their last words. Whoever forgets it would let the first run of every
-//! loop go without the warning, the compaction and the kill that a full context asks for.
+//! Some programs report the size only at their end. Without this file, the first run of every loop
+//! would have no warning, no compaction and no kill for a full context.
 
 use std::path::{Path, PathBuf};
 
@@ -14,13 +14,13 @@ fn file(state: &Path) -> PathBuf {
     state.join("windows.json")
 }
 
-/// What earlier runs learned. What cannot be read is learned again.
+/// Read the sizes that earlier runs learned. A file that cannot be read counts as empty.
 pub(super) fn read(state: &Path) -> Windows {
     let bytes = store::read(&file(state)).ok().flatten().unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-/// Keep what is known now.
+/// Write the sizes that are known now.
 pub(super) fn write(state: &Path, windows: &Windows) -> Result<(), FileError> {
     put_view(&file(state), &serde_json::to_vec(windows).unwrap_or_default())
 }

@@ -32,11 +32,11 @@ use crate::lanes::{Furnished, GitSettings, LaneError};
 use crate::run_ledger;
 use crate::store::{Durability, put_view};
 
-/// What people write for ralph; a lane has home's version of it.
+/// Files that people write for ralph. A lane gets home's version of them.
 const SOURCES: [&str; 5] =
     ["ralph.toml", "ralph/specs", "ralph/prompts", ".ralph/templates", ".ralph/skills"];
 
-/// Runtime files that prompts name.
+/// Folders of runtime files that prompts refer to.
 const NAMED: [&str; 3] = [".ralph/handoffs", ".ralph/context", ".ralph/logs/validation"];
 
 /// Those among them into which an agent may write in its lane; nobody reads it.
@@ -45,7 +45,7 @@ const FREE: [&str; 2] = [".ralph/context", ".ralph/logs/validation"];
 /// The queue of specs, which is the person's.
 const INBOX: &str = "ralph/inbox.jsonl";
 
-/// What an agent finds in its lane beside the files of the project.
+/// State of the ralph files and git settings in a lane before an agent runs.
 pub(super) struct FoundInLane {
     /// Files of the ledger and sources.
     files: BTreeMap<String, Option<Vec<u8>>>,
@@ -262,7 +262,8 @@ impl<'a> Session<'a> {
         Ok(guarded.map(|file| (file.clone(), read(&file))).collect())
     }
 
-    /// What an agent wrote into the ledger or the sources in its lane is left out, and told.
+    /// Warn about files of the ledger or the sources that an agent changed in its lane. These changes
+    /// are left out of its work. In the lane over home, the files are put back.
     pub(super) fn tell_left_out(
         &mut self,
         given: &FoundInLane,
@@ -297,8 +298,8 @@ impl<'a> Session<'a> {
         ))
     }
 
-    /// What a person changed in home's ledger files becomes part of the run's. While ralph owns home,
-    /// nobody is expected to change them.
+    /// Copy a person's edits of home's ledger files into the ledger of the run. In the lane over home
+    /// there is nothing to copy, because ralph owns home then.
     pub(super) fn take_over_edits(&mut self) -> Result<(), DriveError> {
         if self.work.lane.is_home() {
             return Ok(());
@@ -386,7 +387,7 @@ fn damage_of(checked: Result<(), LaneError>) -> Result<Option<String>, LaneError
     }
 }
 
-/// What a person should know about what a lane was given.
+/// Return warnings about configured paths that home does not have.
 fn furnish_remarks(furnished: &Furnished) -> Vec<String> {
     let missing = furnished.missing.iter();
     missing.map(|path| format!("`[lane]` names {path}, which is not there")).collect()

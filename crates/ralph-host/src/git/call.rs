@@ -19,11 +19,11 @@ use super::error::GitError;
 use super::name::RepoPath;
 use crate::proc::{Job, Stdin};
 
-/// How long a lock of somebody else is waited for.
+/// Longest wait for a lock of another process.
 pub(super) const LOCK_WAIT: Duration = Duration::from_secs(5);
 const LOCK_POLL: Duration = Duration::from_millis(50);
 
-/// How long git may take when no hook is involved. Hashing a large tree takes a while.
+/// Longest time of a call that runs no hooks. Git needs a while to hash a large tree.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Variables that would make git look elsewhere, read pathspecs differently, or show something else.
@@ -77,14 +77,14 @@ const LANE: [&str; 2] = [NO_HOOKS, "submodule.recurse=false"];
 /// Most bytes of git's output in an error.
 const MOST_MESSAGE: usize = 1000;
 
-/// A call to be made.
+/// Call of git that is prepared and not yet run.
 pub(crate) struct Call<'r, 'a> {
     repo: &'r Repo<'a>,
     job: Job,
     command: String,
 }
 
-/// What git answered.
+/// Exit code and output of a call of git.
 #[derive(Debug)]
 pub(crate) struct Answer {
     command: String,
@@ -94,7 +94,7 @@ pub(crate) struct Answer {
 }
 
 impl<'a> Repo<'a> {
-    /// A call that changes something.
+    /// Prepare a call that may change the repository.
     pub(crate) fn git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
         let settings = QUIET.iter().flat_map(|s| ["-c", s]).map(OsString::from);
         self.tidy(settings.chain(args.into_iter().map(|a| a.as_ref().to_owned())))
@@ -131,7 +131,7 @@ impl<'a> Repo<'a> {
         Call { repo: self, job, command }
     }
 
-    /// A call that only looks.
+    /// Prepare a call that only reads and takes no optional locks.
     pub(crate) fn look<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
         let mut call = self.git(args);
         call.job = call.job.env("GIT_OPTIONAL_LOCKS", "0");
@@ -145,13 +145,13 @@ impl Call<'_, '_> {
         self.env("GIT_INDEX_FILE", index)
     }
 
-    /// With this variable.
+    /// Set an environment variable for the call.
     pub(crate) fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.job = self.job.env(name, value);
         self
     }
 
-    /// With these bytes to read.
+    /// Pass bytes to the standard input of the call.
     pub(crate) fn stdin(mut self, bytes: Vec<u8>) -> Self {
         self.job.stdin = Stdin::Bytes(bytes);
         self
@@ -172,7 +172,7 @@ impl Call<'_, '_> {
         self
     }
 
-    /// May take this long.
+    /// Set the longest time that the call may take.
     pub(super) fn patience(mut self, limit: Duration) -> Self {
         self.job.bounds.timeout = Some(limit);
         self
@@ -259,7 +259,7 @@ impl Answer {
         GitError::Failed { command: self.command, code: self.code, message }
     }
 
-    /// What the program and its hooks said, for people.
+    /// Return the output of git and its hooks, for people.
     pub(super) fn said(&self) -> String {
         let out = String::from_utf8_lossy(&self.stdout);
         [out.trim_end(), self.stderr.trim_end()].join("\n").trim().to_owned()

@@ -25,7 +25,7 @@ use super::snapshot::{Added, parse_raw};
 pub struct GateTraces {
     /// Files of the candidate that were written or removed.
     pub changed: Vec<RepoPath>,
-    /// Files that were new.
+    /// Files that the gates created.
     pub added: Vec<RepoPath>,
 }
 
@@ -55,7 +55,8 @@ impl Repo<'_> {
         Ok(candidate)
     }
 
-    /// What stands in the place of the ledger is no work: the ledger could not ride beside it.
+    /// Move paths that clash with the ledger out of the candidate. The ledger needs these paths in the
+    /// same commit.
     fn refuse_clashes(&self, candidate: &mut Candidate) {
         let (refused, paths): (Vec<_>, Vec<_>) = std::mem::take(&mut candidate.paths)
             .into_iter()

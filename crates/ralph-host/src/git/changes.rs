@@ -1,40 +1,36 @@
-//! What an attempt did.
+//! Changes between two trees, path by path.
 
 use serde::{Deserialize, Serialize};
 
 use super::name::{Oid, RepoPath};
 
-/// What happened to one path.
+/// Kind of change of one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// New.
     Added,
-    /// Other content or rights.
+    /// Content or permissions changed.
     Modified,
-    /// Gone.
     Deleted,
     /// A link became a file, or the like.
     TypeChanged,
 }
 
-/// One changed path.
+/// Change of one path, with its mode and content before and after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// The path.
     pub path: RepoPath,
-    /// What happened to it.
     pub kind: ChangeKind,
     /// The rights before; `None` when it was not there or nobody asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_mode: Option<u32>,
-    /// The rights after.
+    /// Mode after the change; `None` when the path was deleted or the mode was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_mode: Option<u32>,
-    /// The content before.
+    /// Content before the change; `None` when the path was added or it was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old: Option<Oid>,
-    /// The content after.
+    /// Content after the change; `None` when the path was deleted or it was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new: Option<Oid>,
 }

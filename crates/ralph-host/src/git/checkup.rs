@@ -1,4 +1,4 @@
-//! What can be asked of git without changing anything, for `ralph doctor`.
+//! Read-only questions to git, for `ralph doctor`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::call::STRIPPED;
 use super::error::GitError;
 use crate::proc::{Job, Runner};
 
-/// What `git --version` says in this directory, and whether git knows who commits there.
+/// Return the output of `git --version`, and whether git knows the committer in this directory.
 pub fn introduce(root: &Path, runner: &Runner) -> Result<(String, bool), GitError> {
     let (code, said) = ask(root, runner, &["--version"])?;
     let (who, _) = ask(root, runner, &["var", "GIT_COMMITTER_IDENT"])?;
@@ -29,7 +29,7 @@ fn ask(root: &Path, runner: &Runner, args: &[&str]) -> Result<(i32, String), Git
 }
 
 impl Repo<'_> {
-    /// How the repository stands.
+    /// Collect the facts about the state of the repository.
     pub fn condition(&self) -> Result<RepositoryFacts, GitError> {
         let head = self.head()?;
         let name = |path: PathBuf| path.display().to_string();

@@ -18,13 +18,11 @@ pub enum GitError {
     /// Something of git's own is unfinished.
     #[error("a {0} is in progress in this repository")]
     InProgress(Operation),
-    /// Files with conflicts.
     #[error("{} with conflicts: {}", files(.0.len()), list(.0))]
     Unmerged(Vec<RepoPath>),
     /// The tree has changes and the configuration says not to start then.
     #[error("{} with changes that are not committed: {}", files(.0.len()), list(.0))]
     Dirty(Vec<RepoPath>),
-    /// Another process holds the index.
     #[error("another program is using this repository: {} is there", .0.display())]
     Locked(PathBuf),
     /// Git does not know who commits.
@@ -36,7 +34,6 @@ pub enum GitError {
     /// Files kept changing while the tree was being put back.
     #[error("files change while they are being put back: {}", list(.0))]
     Busy(Vec<RepoPath>),
-    /// There is no git.
     #[error("git is not installed")]
     NotInstalled,
     /// The directory of a lane is not the one that ralph opened.
@@ -44,7 +41,6 @@ pub enum GitError {
     LaneDamaged {
         /// The directory.
         path: PathBuf,
-        /// What is wrong with it.
         damage: LaneDamage,
     },
     /// Git took longer than it may.
@@ -53,44 +49,39 @@ pub enum GitError {
     /// Git died by a signal, so it gave no answer.
     #[error("`git {command}` was killed by signal {signal}")]
     Killed {
-        /// Which command.
+        /// Subcommand of git, for example `commit`.
         command: String,
-        /// The number of the signal.
         signal: i32,
     },
-    /// Git failed.
     #[error("`git {command}` failed ({code}): {message}")]
     Failed {
-        /// Which command.
+        /// Subcommand of git, for example `commit`.
         command: String,
-        /// Its exit code.
         code: i32,
-        /// What it said.
+        /// Error output of git.
         message: String,
     },
-    /// Git said something unexpected.
+    /// Output of this command that ralph could not parse.
     #[error("`git {0}` printed something that ralph does not understand")]
     Unreadable(String),
     /// A file of the git directory or the tree could not be used.
     #[error("cannot {action} {}: {}", path.display(), crate::file_error::words(source))]
     Io {
-        /// What was tried.
+        /// Verb for the message, for example `write`.
         action: &'static str,
-        /// With which file.
         path: PathBuf,
-        /// Why not.
         source: io::Error,
     },
     /// A note of ralph's own could not be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It could not be run at all.
+    /// Process that could not be run at all.
     #[error(transparent)]
     Proc(#[from] ProcError),
 }
 
 impl GitError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoWorkingTree(_) => Some("run `git init`, or go to a clone or worktree".into()),

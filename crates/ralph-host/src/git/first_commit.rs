@@ -6,7 +6,7 @@ use super::call::nul_fields;
 use super::error::GitError;
 use super::name::RepoPath;
 
-/// What people write for ralph, and the rules that keep its runtime files out of git.
+/// Files that people write for ralph, and the rules that keep its runtime files out of git.
 const SET_UP: [&str; 6] = [
     "ralph.toml",
     ".gitignore",

@@ -91,7 +91,7 @@ impl Repo<'_> {
         self.writing_index(|| call.ok().map(drop))
     }
 
-    /// Where a ref points, if it is there.
+    /// Return the object that a ref points to, if the ref exists.
     pub(super) fn find_ref(&self, name: &str) -> Result<Option<Oid>, GitError> {
         if let Some(known) = self.ref_by_looking(name) {
             return Ok(known);

@@ -81,7 +81,7 @@ fn put_whole(path: &Path, bytes: &[u8], modified: SystemTime) -> Result<(), GitE
     fs::rename(&new, path).map_err(GitError::io("write", path))
 }
 
-/// Write a private file.
+/// Write a file whole and return it open, so that the caller can set its time.
 fn put(path: &Path, bytes: &[u8]) -> Result<File, GitError> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).open(path);
     let written = file.and_then(|mut file| file.write_all(bytes).map(|()| file));

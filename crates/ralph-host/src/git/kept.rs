@@ -1,8 +1,8 @@
-//! What is kept under `refs/ralph/` beside the work at hand: what is in it, and when it goes.
+//! Kept work under `refs/ralph/`: list it, and delete it when it is old.
 //!
-//! A salvage goes by its age or by its place in the order of time. With it go the other things that an
-//! attempt may have left: the backend's own commits, an index, a stash. Work that is not on HEAD yet
-//! (`spec`) never goes here.
+//! A salvage is deleted by its age or by its position among all salvages. The other things that its
+//! attempt left are deleted with it: the backend's own commits, an index, a stash. Work of a spec
+//! that is not on HEAD yet (`spec`) is never deleted here.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use super::name::{Oid, RepoPath};
 use super::salvage::Salvage;
 use crate::ids::ulid_time;
 
-/// What has been kept for long enough.
+/// Rule that decides which kept work is old enough to be deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retire {
-    /// What was kept before this moment, in seconds since 1970.
+    /// Work that was kept before this moment, in seconds since 1970.
     Before(i64),
     /// All but the newest so many.
     Beyond(usize),
@@ -25,39 +25,35 @@ pub enum Retire {
 /// Whether an attempt may still need what it started from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Underway {
-    /// No attempt is open.
     Nothing,
-    /// One is.
     Attempt,
 }
 
 /// Something that an attempt left beside its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
-    /// The ref.
+    /// Full name of the ref.
     pub name: String,
-    /// What it names.
     pub object: Oid,
 }
 
-/// What goes.
+/// Kept work that a rule selects for deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retired {
-    /// Kept work, the newest first.
+    /// Salvages, the newest first.
     pub salvages: Vec<Salvage>,
-    /// Everything else.
     pub others: Vec<Leftover>,
 }
 
 impl Retired {
-    /// Whether nothing goes.
+    /// Check whether the rule selects nothing.
     pub fn is_empty(&self) -> bool {
         self.salvages.is_empty() && self.others.is_empty()
     }
 }
 
 impl Repo<'_> {
-    /// What has been kept for long enough. Changes nothing.
+    /// List the kept work that is old enough to be deleted. Change nothing.
     pub fn retired(&self, rule: Retire, underway: Underway) -> Result<Retired, GitError> {
         let mut salvages = self.salvages()?;
         let before = match rule {

@@ -1,4 +1,4 @@
-//! What a report asks: which landed commits are still there, and what of the ledger is in git.
+//! Questions of a report: the landed commits that are still there, and the ledger files in git.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use super::call::nul_fields;
 use super::error::GitError;
 
 impl Repo<'_> {
-    /// Which of these commits the checked-out branch has. Those that git does not know any more, after
-    /// a rebase perhaps, are not among them.
+    /// Return those of the commits that are on the checked-out branch. Commits that git no longer knows,
+    /// for example after a rebase, are not among them.
     pub fn on_branch(&self, commits: &[&str]) -> Result<BTreeSet<String>, GitError> {
         if commits.is_empty() || self.head()?.commit.is_none() {
             return Ok(BTreeSet::new());

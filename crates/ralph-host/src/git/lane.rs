@@ -99,7 +99,7 @@ impl<'a> Repo<'a> {
         &self.prefix
     }
 
-    /// The folder of the project.
+    /// Return the folder of the project in this checkout.
     pub fn project_root(&self) -> PathBuf {
         self.file(&self.prefix)
     }

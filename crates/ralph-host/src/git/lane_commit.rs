@@ -15,20 +15,15 @@ use crate::store::put_view;
 pub enum LandError {
     /// A hook, or the signing of the commit, said no.
     #[error("a hook of this repository refused the commit:\n{output}")]
-    Hook {
-        /// What it said.
-        output: String,
-    },
-    /// There is nothing to commit.
+    Hook { output: String },
     #[error("there is nothing to commit")]
     Nothing,
-    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
 }
 
 impl LandError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Git(e) => e.hint(),
@@ -130,7 +125,7 @@ impl Repo<'_> {
         Ok((head.branch.and_then(short), head.commit))
     }
 
-    /// The message of a commit.
+    /// Return the message of a commit.
     pub(crate) fn message_of(&self, commit: &Oid) -> Result<String, GitError> {
         let args = ["log", "-1", "--no-show-signature", "--encoding=UTF-8", "--format=%B"];
         let out = self.look(args.into_iter().chain([commit.as_str()])).ok()?;
@@ -192,7 +187,7 @@ impl Repo<'_> {
         self.git(["update-ref", "-m", "ralph: land", name, new.as_str(), old]).ok().map(drop)
     }
 
-    /// Delete a reference of ralph's.
+    /// Delete a ref that belongs to ralph.
     pub(crate) fn delete_ref(&self, name: &str) -> Result<(), GitError> {
         self.git(["update-ref", "-d", name]).ok().map(drop)
     }
@@ -227,7 +222,7 @@ impl Repo<'_> {
         }
     }
 
-    /// Where the hooks are; git is asked once.
+    /// Return the directory of the hooks. Git is asked only once.
     pub(crate) fn hooks(&self) -> Result<std::path::PathBuf, GitError> {
         use std::os::unix::ffi::OsStrExt;
         if let Some(known) = self.hooks.get() {

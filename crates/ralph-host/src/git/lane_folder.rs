@@ -16,7 +16,6 @@ const OWNER_ALL: u32 = 0o700;
 /// Damage to a lane after which its files say nothing about the work of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneDamage {
-    /// The folder is gone.
     Gone,
     /// The folder was replaced by a link or a file.
     Replaced,

@@ -33,7 +33,8 @@ const RUNTIME: [&str; 10] = [
     "ralph/inbox.jsonl.torn",
 ];
 
-/// What people write for ralph: a backend's change to it fails the attempt unless the task says so.
+/// Files that people write for ralph. A backend's change to one of them fails the attempt, unless the
+/// task allows it.
 const SOURCES: [&str; 5] =
     ["ralph.toml", "ralph/specs", "ralph/prompts", ".ralph/templates", ".ralph/skills"];
 
@@ -51,7 +52,7 @@ impl LedgerPaths {
         Self { shared: Vec::new(), runtime: Vec::new(), sources: Vec::new() }
     }
 
-    /// What ralph writes in every project, and this plan file, with what is written beside it.
+    /// Return the paths that ralph writes in every project, with this plan file and the files beside it.
     pub fn with_plan(plan: &str) -> Self {
         let mut paths = Self {
             shared: SHARED.map(RepoPath::from).to_vec(),
@@ -91,7 +92,7 @@ impl LedgerPaths {
         Self { shared: put(&self.shared), runtime: put(&self.runtime), sources: put(&self.sources) }
     }
 
-    /// All of them.
+    /// Iterate over all paths: those that are in git, runtime files and sources.
     pub(crate) fn all(&self) -> impl Iterator<Item = &RepoPath> {
         self.shared.iter().chain(&self.runtime).chain(&self.sources)
     }
@@ -106,7 +107,7 @@ impl LedgerPaths {
         &self.shared
     }
 
-    /// Whether ralph writes this path.
+    /// Check whether ralph writes this path.
     pub fn contains(&self, path: &RepoPath) -> bool {
         path.name().starts_with(TEMP_PREFIX.as_bytes())
             || self.shared.contains(path)

@@ -5,7 +5,7 @@ use super::call::nul_fields;
 use super::error::GitError;
 use super::name::{Oid, RepoPath};
 
-/// How a merge went.
+/// Result of merging two trees without touching a file.
 #[derive(Debug)]
 pub(super) enum Merged {
     Clean(Oid),

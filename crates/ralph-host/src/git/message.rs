@@ -1,4 +1,4 @@
-//! The message of a commit.
+//! Message of a commit, split into subject, body and trailers.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,10 @@ use super::name::Oid;
 /// A subject line, a text, and trailers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitMessage {
-    /// The first line.
     pub subject: String,
-    /// What comes below it; may be empty.
+    /// Text below the subject; may be empty.
     pub body: String,
-    /// `Name: value` at the end.
+    /// Lines `Name: value` at the end of the message.
     pub trailers: Vec<(String, String)>,
 }
 

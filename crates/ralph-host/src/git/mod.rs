@@ -82,10 +82,10 @@ use ralph_core::git_names as name;
 use crate::git_dir;
 use crate::proc::Runner;
 
-/// How long a commit may take, with the hooks of the repository.
+/// Longest time of a commit, including the hooks of the repository.
 const HOOK_PATIENCE: Duration = Duration::from_secs(30 * 60);
 
-/// How git learns which repository a call is for.
+/// Way in which git finds the repository of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CheckoutKind {
     /// Git finds it from the working tree.
@@ -97,11 +97,11 @@ enum CheckoutKind {
 /// A working tree and its repository.
 #[derive(Debug)]
 pub struct Repo<'a> {
-    /// The directory that holds `.git`.
+    /// Top of the working tree.
     top: PathBuf,
-    /// Of this worktree.
+    /// Git directory of this worktree.
     git_dir: PathBuf,
-    /// Of all worktrees.
+    /// Git directory that all worktrees share.
     common_dir: PathBuf,
     kind: CheckoutKind,
     /// The directory of a lane in use, which has to be the same at each call.

@@ -11,17 +11,16 @@ use super::error::GitError;
 use super::state::{Moment, Stamp};
 use crate::proc::mark::survivors;
 
-/// How deep below their directories the locks of our own are.
+/// Greatest depth, below `refs/ralph/<keeper>`, at which ralph's own locks are searched.
 const OWN_DEPTH: u32 = 2;
 
-/// What became of a lock on the index.
+/// Result of removing stale locks on the index and on HEAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StaleLock {
-    /// There was none.
     None,
     /// One of our own calls had left it when ralph was killed; it is gone now.
     Removed,
-    /// It is somebody else's and stays.
+    /// A lock of another program is there, and it stays.
     Foreign,
 }
 

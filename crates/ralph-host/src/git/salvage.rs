@@ -1,6 +1,7 @@
-//! What a roll-back removed, under `refs/ralph/<run>/salvage/<attempt>`.
+//! Work that a roll-back removed, under `refs/ralph/<run>/salvage/<attempt>`.
 //!
-//! Each is a commit whose parent holds S0, so its own difference is what the attempt did.
+//! Each salvage is a commit whose parent holds the tree that the attempt started from. So its diff is
+//! the work of the attempt.
 
 use std::ffi::OsString;
 
@@ -11,24 +12,22 @@ use super::Repo;
 use super::error::GitError;
 use super::name::Oid;
 
-/// Which attempt of which run. Both become parts of refs and file names.
+/// Name of an attempt: its run and its id. Both become parts of refs and file names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptRef {
-    /// The run.
     pub run: String,
-    /// The attempt, a ULID.
+    /// Id of the attempt, a ULID.
     pub attempt: String,
 }
 
-/// Something that was kept.
+/// Work of an attempt that is kept under a ref.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Salvage {
-    /// Which attempt it was.
+    /// Attempt that did the work.
     #[serde(flatten)]
     pub of: AttemptRef,
-    /// The ref.
+    /// Full name of the ref.
     pub name: String,
-    /// The commit.
     pub commit: Oid,
     /// When it was kept, in seconds since 1970.
     pub at: i64,
@@ -71,12 +70,12 @@ impl Repo<'_> {
         Ok(all)
     }
 
-    /// What an attempt did, as a patch.
+    /// Return the work of an attempt as a patch.
     pub fn salvage_diff(&self, salvage: &Salvage) -> Result<Vec<u8>, GitError> {
         self.patch_of(salvage.commit.as_str())
     }
 
-    /// What a commit changed against its parent, as a patch that can be applied.
+    /// Return the changes of a commit against its parent, as a patch that `git apply` accepts.
     pub fn patch_of(&self, revision: &str) -> Result<Vec<u8>, GitError> {
         let args =
             ["diff-tree", "-r", "-p", "--root", "--no-commit-id", "--binary", "--full-index"];

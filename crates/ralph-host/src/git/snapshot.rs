@@ -9,16 +9,16 @@ use super::error::GitError;
 use super::ledger::without;
 use super::name::{Oid, RepoPath};
 
-/// How often a tree is read anew when files vanish while it is read.
+/// Number of times that a tree is read again when files vanish meanwhile.
 const TRIES: u32 = 3;
 
 /// Most repositories without a commit that are stepped around.
 const MOST_UNBORN: usize = 64;
 
-/// What `git add` did.
+/// Result of one `git add`: its output and the paths that it left out.
 #[derive(Debug, Default)]
 pub(super) struct Added {
-    /// Its own words: which paths were not as in the index.
+    /// Output of git, which names the paths that differed from the index.
     pub(super) said: Vec<u8>,
     /// Files that it could not read.
     pub(super) unread: Vec<String>,
@@ -91,7 +91,7 @@ impl Repo<'_> {
         }
     }
 
-    /// How one tree differs from another, without the ledger.
+    /// List the changes between two trees, without the ledger.
     pub(super) fn diff(&self, from: &str, to: &Oid) -> Result<Vec<Change>, GitError> {
         let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", from];
         let out = self.look(args.into_iter().chain([to.as_str(), "--"])).ok()?;

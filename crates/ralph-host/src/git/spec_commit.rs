@@ -49,7 +49,7 @@ fn base_ref(keeper: &str) -> String {
 }
 
 impl Repo<'_> {
-    /// What has landed of a spec that began on `tip` or before it, if anything.
+    /// Return the landed work of a spec that began on `tip` or before it, if there is any.
     pub(crate) fn spec_work(&self, keeper: &str, tip: &Oid) -> Result<Option<SpecWork>, GitError> {
         let Some(end) = self.find_ref(&spec_ref(keeper))? else { return Ok(None) };
         let base = match self.find_ref(&base_ref(keeper))? {

@@ -6,10 +6,10 @@ use super::error::GitError;
 use super::name::Oid;
 use super::spec_commit::SpecWork;
 
-/// Where the work of a spec goes that failed.
+/// Place for the work of a failed spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Into `git stash list`.
+    /// Entry of `git stash list`.
     Stash,
     /// Under a ref of ralph's own.
     Salvage,
@@ -18,7 +18,7 @@ pub enum Keep {
 /// The work of a spec that is given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptSpec {
-    /// Where it is kept, in words.
+    /// Place where the work is kept, in words for people.
     pub place: String,
     /// The commit of the stash entry, when it is one.
     pub stash: Option<Oid>,

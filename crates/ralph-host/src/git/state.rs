@@ -1,6 +1,6 @@
-//! What can be seen of a repository by looking at its files, without starting git.
+//! State of a repository, read from its files without starting git.
 //!
-//! Where looking is not enough (another way of storing refs), git is asked.
+//! Where the files are not enough (another storage of refs), git is asked.
 
 use std::fmt;
 use std::fs::{self, Metadata};
@@ -18,7 +18,7 @@ use super::name::Oid;
 /// Beginnings of refs that each worktree has for itself.
 const OF_ONE_WORKTREE: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
 
-/// Where HEAD is.
+/// Branch and commit that HEAD stands on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     /// The full name of the branch; `None` when HEAD is detached.
@@ -31,17 +31,11 @@ pub(super) struct Head {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// `git merge`.
     Merge,
-    /// `git rebase`.
     Rebase,
-    /// `git am`.
     Am,
-    /// `git cherry-pick`.
     CherryPick,
-    /// `git revert`.
     Revert,
-    /// `git bisect`.
     Bisect,
 }
 
@@ -66,7 +60,7 @@ impl Operation {
         }
     }
 
-    /// The command that finishes it.
+    /// Return the command that finishes the operation.
     pub fn finish(self) -> String {
         match self {
             Self::Bisect => "git bisect reset".to_owned(),
@@ -82,7 +76,7 @@ impl Operation {
         }
     }
 
-    /// How to forget it without touching a file.
+    /// Return the arguments of the git command that ends the operation without touching a file.
     pub(super) fn forget(self) -> &'static [&'static str] {
         match self {
             Self::Merge => &["merge", "--quit"],
@@ -129,7 +123,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// When the file last changed.
+    /// Return the time of the file's last change.
     pub(super) fn changed_at(&self) -> SystemTime {
         let Moment { seconds, nanos } = self.changed;
         let (seconds, nanos) = (u64::try_from(seconds), u64::try_from(nanos));
@@ -151,7 +145,7 @@ impl Stamp {
 }
 
 impl Repo<'_> {
-    /// Where HEAD is now.
+    /// Return the branch and the commit of HEAD.
     pub(super) fn head(&self) -> Result<Head, GitError> {
         if let Some(head) = self.head_by_looking() {
             return Ok(head);
@@ -209,7 +203,7 @@ impl Repo<'_> {
         wanted.map_or(Some(None), |oid| Oid::parse(oid).map(Some))
     }
 
-    /// The newest stash.
+    /// Return the commit of the newest stash, if there is one.
     pub(super) fn stash(&self) -> Option<Oid> {
         // A lane's agent has a repository of its own: the stash here is the user's business.
         if self.is_lane() {
@@ -218,7 +212,7 @@ impl Repo<'_> {
         self.ref_by_looking("refs/stash").flatten()
     }
 
-    /// What is unfinished.
+    /// Return the operation of git that is unfinished, if there is one.
     pub(super) fn operation(&self) -> Option<Operation> {
         let found = Operation::ALL.into_iter().find(|(_, name)| self.git_dir.join(name).exists());
         found.map(|(operation, name)| {

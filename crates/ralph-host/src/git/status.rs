@@ -1,4 +1,4 @@
-//! `git status`, read.
+//! Output of `git status`, parsed into paths and their changes.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,23 +7,18 @@ use super::call::nul_fields;
 use super::error::GitError;
 use super::name::{Oid, RepoPath};
 
-/// What has happened to a path on one side: from HEAD to the index, or from there to the file.
+/// Change of a path on one side: from HEAD to the index, or from the index to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// Nothing.
     Same,
-    /// Other content or rights.
+    /// Content or permissions changed.
     Modified,
-    /// Another kind of file.
+    /// File became a link, or the like.
     TypeChanged,
-    /// New.
     Added,
-    /// Gone.
     Deleted,
-    /// In conflict.
     Unmerged,
-    /// Not known to git.
     Untracked,
 }
 

@@ -8,7 +8,7 @@ use super::name::RepoPath;
 const MOST_NEW: usize = 50;
 
 impl Repo<'_> {
-    /// What has changed since the last commit, in a few lines for people.
+    /// Summarize the changes since the last commit in a few lines for people.
     pub fn summary(&self) -> Result<String, GitError> {
         let out = self.look(["diff", "--stat", "--no-color", "--no-ext-diff", "HEAD"]).ok()?;
         let mut text = String::from_utf8_lossy(&out).into_owned();

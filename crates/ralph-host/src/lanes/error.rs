@@ -14,9 +14,8 @@ pub enum LaneError {
     /// The folder for lanes cannot be made or written to.
     #[error("cannot keep lanes in {}: {}", path.display(), words(source))]
     Folder {
-        /// The folder.
+        /// Folder for lanes.
         path: PathBuf,
-        /// Why not.
         source: io::Error,
     },
     /// The folder for lanes is inside the repository.
@@ -25,7 +24,7 @@ pub enum LaneError {
     /// The folder for lanes has the lanes of another repository.
     #[error("{} has the lanes of another repository, {}", path.display(), owner.display())]
     SharedFolder {
-        /// The folder.
+        /// Folder for lanes.
         path: PathBuf,
         /// The git directory of the other repository.
         owner: PathBuf,
@@ -38,15 +37,12 @@ pub enum LaneError {
         "this repository is a partial clone, and its missing objects cannot be fetched in a lane"
     )]
     PartialClone,
-    /// Every lane is in use.
     #[error("all {0} lanes are in use")]
     AllInUse(u32),
     /// The lane's files are not what they should be.
     #[error("the lane {} {damage}{}", path.display(), during(by.as_deref()))]
     Damaged {
-        /// The folder of the lane.
         path: PathBuf,
-        /// What is wrong with it.
         damage: LaneDamage,
         /// What ran there meanwhile, such as a gate, where that is known.
         by: Option<String>,
@@ -56,33 +52,28 @@ pub enum LaneError {
     Setting {
         /// The full name of the key.
         key: &'static str,
-        /// The path that it names.
         path: String,
-        /// Why it cannot be used.
         reason: &'static str,
     },
     /// The command of `[lane] setup` failed.
     #[error("`{command}`, the setup of the lane, {ending}\n{output}")]
     Setup {
-        /// The command.
         command: String,
-        /// How it ended.
+        /// End of the command in words, for example `failed with exit code 1`.
         ending: String,
-        /// The end of its output.
+        /// Last part of the output of the command.
         output: String,
     },
     /// A submodule cannot be checked out from home's copy.
     #[error("the submodule {path} cannot be checked out: {source}")]
     Submodule {
-        /// Its path from the top of the lane.
+        /// Path from the top of the lane.
         path: RepoPath,
-        /// What git said.
         source: GitError,
     },
     /// The lock of a lane cannot be taken.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
     /// A file could not be read or written.

@@ -16,7 +16,7 @@ use crate::git::{GitError, RepoPath, nul_fields};
 /// The file that lists ignored files which new working trees need, in the syntax of ignore rules.
 const INCLUDE_FILE: &str = ".worktreeinclude";
 
-/// What furnishing a lane did.
+/// Result of furnishing a lane: its files from home, and the setup command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Furnished {
     /// Paths that were copied or linked, from the top of the lane.
@@ -25,7 +25,6 @@ pub struct Furnished {
     pub tracked: Vec<RepoPath>,
     /// Paths of `copy` and `link` that home does not have.
     pub missing: Vec<String>,
-    /// Whether the setup command ran.
     pub setup_ran: bool,
 }
 
@@ -175,8 +174,8 @@ enum Place {
     Beside(std::ffi::OsString),
 }
 
-/// Where a path of the project is, seen from the top of the lane; `None` when it is neither in the
-/// lane nor right beside it.
+/// Return the place of a project path, seen from the top of the lane. `None` when the path is neither
+/// in the lane nor directly beside it.
 fn place_of_setting(prefix: &Path, path: &str) -> Option<Place> {
     let (mut inside, mut above) = (PathBuf::new(), 0);
     for part in prefix.join(path).components() {

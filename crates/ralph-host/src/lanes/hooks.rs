@@ -21,7 +21,6 @@ const LONGEST_HOOK: Duration = Duration::from_secs(30 * 60);
 /// The result of the hooks that run before a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookReport {
-    /// No hook refused the commit.
     Passed {
         /// The message as the hooks left it.
         message: Vec<u8>,
@@ -29,14 +28,13 @@ pub enum HookReport {
         changed: Vec<RepoPath>,
         /// The hooks that ran.
         hooks: Vec<&'static str>,
-        /// Everything that the hooks printed.
+        /// Complete output of all hooks.
         output: String,
     },
-    /// A hook refused the commit.
     Refused {
-        /// The name of the hook.
+        /// Name of the hook, for example `pre-commit`.
         hook: &'static str,
-        /// How it ended, and the end of its output.
+        /// Exit of the hook, and the last part of its output.
         output: String,
     },
 }

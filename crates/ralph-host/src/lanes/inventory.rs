@@ -13,25 +13,24 @@ use crate::file_error::{Action, FileError};
 use crate::git::{Oid, Repo};
 use crate::store::{Holder, who_runs};
 
-/// The state of a lane.
+/// Use and condition of a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaneState {
-    /// Nobody uses it.
     Free,
-    /// This process uses it.
+    /// Lane that this process uses.
     InUse(Holder),
-    /// It is not whole; the next use makes it again. Says what is wrong.
+    /// Incomplete lane, with the reason. The next use makes it again.
     Damaged(&'static str),
 }
 
-/// One lane of a pool.
+/// Description of one lane of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneSummary {
     /// The number of the lane, from 1.
     pub number: u32,
-    /// The folder with its files.
+    /// Folder with the files of the lane.
     pub path: PathBuf,
-    /// Bytes on disk.
+    /// Size on disk in bytes.
     pub bytes: u64,
     /// Whether it is in use or damaged.
     pub state: LaneState,

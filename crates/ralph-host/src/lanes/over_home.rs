@@ -23,7 +23,7 @@ use crate::store::Holder;
 /// The number of the lane over home.
 pub(super) const OVER_HOME: u32 = 0;
 
-/// Where commits are kept that an agent made in home.
+/// Prefix of the refs that keep commits which an agent made in home.
 const KEPT: &str = "refs/ralph/kept";
 
 /// Files of a git directory that can run programs or lead git elsewhere.

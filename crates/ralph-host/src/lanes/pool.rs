@@ -46,7 +46,7 @@ impl Home<'_> {
         self.repo.git_dir().join("ralph/lanes")
     }
 
-    /// The files of a lane.
+    /// Return the folder with the files of a lane.
     pub(super) fn lane_top(&self, number: u32) -> PathBuf {
         match number {
             OVER_HOME => self.repo.top().to_owned(),

@@ -64,7 +64,7 @@ impl Lane<'_> {
 }
 
 impl Home<'_> {
-    /// Home's branches and tags.
+    /// Return the branches and tags of home, with the objects that they point to.
     fn references(&self) -> Result<BTreeMap<Vec<u8>, Oid>, LaneError> {
         if !self.git_config.has_reftable() {
             return Ok(loose_and_packed(self.repo.common_dir()));

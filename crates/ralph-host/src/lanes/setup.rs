@@ -46,7 +46,7 @@ impl SetupRecord {
         Ok(files::put(&git_dir.join(RECORD_FILE), &text)?)
     }
 
-    /// Make setup run again.
+    /// Remove the record, so that setup runs again.
     pub(super) fn forget(git_dir: &Path) -> Result<(), FileError> {
         files::remove(&git_dir.join(RECORD_FILE))
     }
@@ -105,7 +105,7 @@ impl Lane<'_> {
     }
 }
 
-/// How a process failed; `None` when it did not.
+/// Describe how a process failed; `None` when it succeeded.
 pub(super) fn describe_failure(exit: &Exit) -> Option<String> {
     match (exit.stopped, exit.ending) {
         (Some(_), _) => Some("was stopped before it ended".to_owned()),

@@ -17,7 +17,7 @@ use crate::git::{GitError, Oid, Repo, RepoPath, nul_fields};
 use crate::git_dir;
 use crate::proc::Runner;
 
-/// Deepest submodule of a submodule.
+/// Greatest depth of submodules inside submodules.
 const DEEPEST: u32 = 8;
 
 /// A submodule as it is checked out in a lane.
@@ -38,7 +38,7 @@ struct DeclaredSubmodule {
 struct SubmoduleParent<'p> {
     /// The git directories whose `modules` folder may have them.
     git_dirs: Vec<&'p Path>,
-    /// Its working tree in home, if it has one.
+    /// Working tree of the repository in home. The folder may be missing.
     home_top: PathBuf,
     /// From the top of the lane.
     path: RepoPath,

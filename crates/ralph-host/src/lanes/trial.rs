@@ -20,7 +20,7 @@ const LARGEST_POINTER: u64 = 1024 * 1024;
 #[derive(Debug)]
 pub struct LaneTrial<'a> {
     lane: Lane<'a>,
-    /// What was copied, linked and run.
+    /// Paths that were copied or linked, and whether setup ran.
     pub furnished: Furnished,
 }
 

@@ -9,21 +9,15 @@ use super::{ANSWER_TIME, LONGEST_ANSWER, MAILBOX_VARIABLE, MailboxAnswer, Mailbo
 /// A loop that does not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum MailboxError {
-    /// Nobody listens.
     #[error("the loop that started this attempt cannot be reached at {}: {source}", path.display())]
-    Gone {
-        /// The socket.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It went away, or said something else.
+    Gone { path: PathBuf, source: io::Error },
+    /// Loop that closed the connection or sent an invalid answer.
     #[error("the loop that started this attempt did not answer: {0}")]
     Silent(io::Error),
 }
 
 impl MailboxError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error.
     pub fn hint(&self) -> Option<String> {
         let hint = format!(
             "the attempt is over, or the loop was ended; outside of an attempt {MAILBOX_VARIABLE} is not set"
@@ -32,7 +26,7 @@ impl MailboxError {
     }
 }
 
-/// Ask the loop.
+/// Send a request to the loop and return its answer.
 pub fn ask(socket: &Path, request: &MailboxRequest) -> Result<MailboxAnswer, MailboxError> {
     let gone = |source| MailboxError::Gone { path: socket.to_owned(), source };
     let stream = UnixStream::connect(socket).map_err(gone)?;

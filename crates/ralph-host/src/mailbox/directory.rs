@@ -41,7 +41,7 @@ impl MailboxDirectory {
         self.0.join(Path::new(attempt).file_name().unwrap_or_default())
     }
 
-    /// Where it is.
+    /// Return the path of the directory.
     pub fn path(&self) -> &Path {
         &self.0
     }

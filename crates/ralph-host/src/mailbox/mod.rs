@@ -31,7 +31,7 @@ pub use socket::{MailboxSocket, PendingRequest};
 /// The variable that names the socket.
 pub const MAILBOX_VARIABLE: &str = "RALPH_MAILBOX";
 
-/// Longest request, in bytes.
+/// Longest request that is accepted, in bytes.
 const LONGEST_REQUEST: usize = 4 * 1024 * 1024;
 
 /// Longest answer that a caller reads, in bytes.
@@ -52,48 +52,37 @@ const ANSWER_TIME: Duration = Duration::from_secs(60);
 /// Callers that are served at the same time; others wait.
 const MOST_CALLERS: usize = 8;
 
-/// What a caller asks for.
+/// Command or tool that a caller asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailboxCall {
     /// A command, as it was typed.
     Command {
-        /// Its words, without the program.
+        /// Arguments without the program's name.
         args: Vec<String>,
-        /// Its standard input, where it reads that.
+        /// Text for standard input; `None` when the command does not read it.
         input: Option<String>,
     },
-    /// An MCP tool.
     Tool {
-        /// Its name.
         name: String,
-        /// What it was called with.
         arguments: Value,
     },
 }
 
-/// A request to the loop.
+/// Request of a caller to the loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MailboxRequest {
     /// The root of the project that the caller is in, where it is in one.
     pub project: Option<PathBuf>,
-    /// What it asks for.
     pub call: MailboxCall,
 }
 
-/// The answer of the loop.
+/// Answer of the loop to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailboxAnswer {
-    /// The command has run.
-    Done {
-        /// What it prints to standard output.
-        stdout: String,
-        /// What it prints to standard error.
-        stderr: String,
-        /// Its exit code.
-        code: u8,
-    },
+    /// Command that has run, with its output.
+    Done { stdout: String, stderr: String, code: u8 },
     /// The request is not carried out, and why.
     Refused(String),
     /// The caller is in a project that is none of this loop's business: it may go on alone.

@@ -20,13 +20,12 @@ const OVER: &str = "the attempt is over, and its backend has no say any more";
 /// A request that waits for an answer.
 #[derive(Debug)]
 pub struct PendingRequest {
-    /// What is asked.
     pub request: MailboxRequest,
     reply: Sender<MailboxAnswer>,
 }
 
 impl PendingRequest {
-    /// Answer it.
+    /// Send the answer to the caller. Nothing happens if the caller has gone.
     pub fn answer(self, answer: MailboxAnswer) {
         // Whoever asked may be gone.
         let _gone = self.reply.send(answer);
@@ -42,7 +41,7 @@ pub struct MailboxSocket {
 }
 
 impl MailboxSocket {
-    /// Listen.
+    /// Create the socket of an attempt and start to accept requests on it.
     pub fn open(directory: &MailboxDirectory, attempt: &str) -> Result<Self, FileError> {
         let path = directory.socket(attempt);
         let failed = FileError::io(Action::Write, &path);
@@ -57,7 +56,7 @@ impl MailboxSocket {
         Ok(Self { path, requests, callers })
     }
 
-    /// Where it is.
+    /// Return the path of the socket.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -77,7 +76,7 @@ impl Drop for MailboxSocket {
     }
 }
 
-/// How many callers are served, and whether anybody else will be.
+/// Number of callers that are served, and whether the socket is closed for more.
 #[derive(Debug, Default)]
 struct Callers {
     count: Mutex<usize>,

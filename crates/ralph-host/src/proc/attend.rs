@@ -25,17 +25,17 @@ use super::tail::Tail;
 use super::tee::Tee;
 use super::wire::{Ask, Spawn, Sweep, Told};
 
-/// How often the watch and the limits are looked at.
+/// Time between two checks of the watch and the limits.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long the pipes may stay open and silent once every process is gone. Only a process outside of
-/// our reach can hold one then.
+/// Longest time that silent pipes may stay open after every process of the job is gone. Then only a
+/// process that ralph cannot end can hold them.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// The same for pipes that something still comes from.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
 
-/// How much longer than it needs the supervisor may take for its answer.
+/// Extra time that the supervisor gets to answer, beyond the time that it needs.
 const SLACK: Duration = Duration::from_secs(20);
 
 pub(super) struct Attend<'a> {
@@ -57,7 +57,7 @@ pub(super) struct Attend<'a> {
     /// When the watch said that the program is finished.
     finished: Option<Instant>,
     stopped: Option<Stop>,
-    /// How urgently its end was asked for.
+    /// Urgency of the end that was asked for so far.
     urgency: Urgency,
     /// The program was asked in its own words to stop, and may take until then.
     asked_until: Option<Instant>,
@@ -113,7 +113,7 @@ impl<'a> Attend<'a> {
         Ok(attend)
     }
 
-    /// Stay until it is over.
+    /// Serve the job until its last process is gone and its pipes are empty.
     pub(super) fn until_the_end(mut self) -> Result<Finished, ProcError> {
         self.watch.started();
         loop {

@@ -14,14 +14,14 @@ use rustix::net::{
 /// Most bytes of a frame. The kernel takes a few megabytes of arguments and variables at most.
 const MAX_FRAME: usize = 64 << 20;
 
-/// A frame as it came.
+/// Message that was received, with the file descriptors that came along.
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) body: Vec<u8>,
     pub(super) files: Vec<OwnedFd>,
 }
 
-/// A message as a frame.
+/// Return a message with its length in front, as it is sent.
 pub(super) fn frame(body: &[u8]) -> Vec<u8> {
     // Ours are never that long, and one that is says nonsense to the other end, which hangs up.
     let length = u32::try_from(body.len()).unwrap_or(u32::MAX);

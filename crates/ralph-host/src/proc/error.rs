@@ -6,7 +6,6 @@ use std::path::PathBuf;
 /// A job could not be run. How a job that ran has ended is no error.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcError {
-    /// The supervisor did not start.
     #[error("cannot start the process that watches over the others: {0}")]
     Supervisor(#[source] io::Error),
     /// The supervisor went away in the middle.
@@ -14,38 +13,22 @@ pub enum ProcError {
     Lost,
     /// The program is there and cannot be started.
     #[error("cannot start {}: {source}", program.display())]
-    Start {
-        /// The file.
-        program: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Start { program: PathBuf, source: io::Error },
     /// The directory to run in is not there.
     #[error("cannot run in {}: it is not a directory", .0.display())]
     Directory(PathBuf),
-    /// The log cannot be made.
     #[error("cannot write the log {}: {source}", path.display())]
-    Log {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Log { path: PathBuf, source: io::Error },
     /// No pipe or no thread to be had.
     #[error("cannot connect to a new process: {0}")]
     Pipes(#[source] io::Error),
     /// A file of the run cannot be made.
     #[error("cannot write {}: {source}", path.display())]
-    Scratch {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Scratch { path: PathBuf, source: io::Error },
 }
 
 impl ProcError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Supervisor(_) | Self::Pipes(_) => Some(

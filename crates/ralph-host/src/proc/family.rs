@@ -1,13 +1,13 @@
-//! Which process belongs to which job.
+//! Assignment of processes to jobs.
 //!
 //! # Theory of operation
 //!
-//! A process belongs to a job when the job's program is among its ancestors. A process that lost
-//! its parent has become a child of the supervisor and belongs to the job it was seen in before,
+//! A process belongs to a job when the job's program is among its ancestors. A process that lost its
+//! parent has become a child of the supervisor. It belongs to the job in which it was seen before,
 //! or whose process group it is in, or whose mark is in its environment. While only one job runs,
-//! all that is below the supervisor is that job's, so that a single job needs no evidence at all.
-//! A process that has shed parent, group and environment before anybody looked, while several jobs
-//! run, is nobody's; it is ended with the last of them.
+//! every process below the supervisor belongs to it, so a single job needs no evidence. While
+//! several jobs run, a process may leave its parent, group and environment before anybody looked.
+//! Such a process belongs to no job. It is ended with the last of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub(super) struct Process {
     /// When it was started, on a clock of the system's own; with the pid it names one process for
     /// good. 0 where the system does not say.
     pub(super) started: u64,
-    /// It has ended and waits for its parent to take notice.
+    /// Process that has ended and that its parent has not reaped yet.
     pub(super) dead: bool,
 }
 
@@ -35,17 +35,17 @@ impl Process {
     }
 }
 
-/// Processes by pid and start.
+/// Set of processes, by pid and start time.
 pub(super) type Known = BTreeSet<(i32, u64)>;
 
 /// The jobs by the pid of their program, which stays here after the program's exit.
 pub(super) type Roots = BTreeMap<i32, u64>;
 
-/// How long a family may go on growing while it is being stopped. Then it is killed as it is, and
-/// looked at again.
+/// Longest time that is spent on stopping a family that keeps growing. After it, the family is killed
+/// as it is and looked at again.
 const FREEZING: Duration = Duration::from_secs(1);
 
-/// The processes below one supervisor.
+/// Processes below one supervisor, sorted by job.
 #[derive(Debug)]
 pub(super) struct Families {
     me: i32,
@@ -76,7 +76,7 @@ impl Families {
         sorted
     }
 
-    /// One job's family as prey.
+    /// Return the processes and process groups of one job, to end them.
     pub(super) fn prey(&mut self, job: u64, roots: &Roots) -> Prey {
         let processes = self.sort(roots).remove(&job).unwrap_or_default();
         let groups = self.groups(&processes);
@@ -168,7 +168,7 @@ pub(super) fn terminate(family: &[Process], told: &mut Known) {
     }
 }
 
-/// Who is to be killed.
+/// Processes and process groups that will be ended.
 #[derive(Debug, Default)]
 pub(super) struct Prey {
     pub(super) processes: Vec<Process>,

@@ -1,4 +1,4 @@
-//! Which file a program's name stands for.
+//! Search for the file of a program by its name.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -16,32 +16,28 @@ use super::wire::Sweep;
 /// A variable and its value; without one the variable is taken away.
 pub type EnvChange = (OsString, Option<OsString>);
 
-/// A program to run.
+/// Program to run, with its input, log and limits.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// A name on the PATH, or a path relative to `cwd`.
     pub program: OsString,
-    /// Arguments after the program's name.
     pub args: Vec<OsString>,
     /// Changes to ralph's own environment; `None` takes a variable away.
     pub env: Vec<EnvChange>,
-    /// Where it runs.
+    /// Working directory of the program.
     pub cwd: PathBuf,
-    /// What it reads.
     pub stdin: Stdin,
-    /// Where its standard error goes.
     pub stderr: Stderr,
     /// A file that its output is added to, without secrets.
     pub log: Option<PathBuf>,
     /// Whether there is one without output too.
     pub empty_log: EmptyLog,
-    /// What it may use.
     pub bounds: Bounds,
     /// A way to end it from elsewhere.
     pub cancel: Cancel,
 }
 
-/// What a program reads from its standard input.
+/// Data that a program gets on its standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stdin {
     /// Nothing: `/dev/null`.
@@ -52,16 +48,16 @@ pub enum Stdin {
     Open(Vec<u8>),
 }
 
-/// What becomes of the log of a program that says nothing.
+/// Choice between making and omitting the log of a program that writes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmptyLog {
-    /// It is there, and before the program starts: others may read along.
+    /// Make the log before the program starts, so that others can follow it.
     Made,
-    /// It is not there.
+    /// Make the log only when there is output.
     Spared,
 }
 
-/// Where a program's standard error goes.
+/// Destination of a program's standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stderr {
     /// A stream of its own: to the log and, its end, to [`Finished::stderr_tail`].
@@ -70,18 +66,19 @@ pub enum Stderr {
     Joined,
 }
 
-/// What a job may use.
+/// Time and size limits of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// How long it may run.
+    /// Longest time that the program may run; `None` for no limit.
     pub timeout: Option<Duration>,
-    /// How long it may be silent while it is not busy (see [`Watch::is_busy`]).
+    /// Longest time without output while the program is not busy (see [`Watch::is_busy`]). `None` for no
+    /// limit.
     pub idle: Option<Duration>,
-    /// From SIGTERM to SIGKILL.
+    /// Time between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// How long the program may stay after the watch said that it is finished.
+    /// Time that the program may still run after the watch said that it is finished.
     pub linger: Duration,
-    /// How long the processes it started may go on after its own exit.
+    /// Time that processes of the program may still run after the program itself has exited.
     pub settle: Duration,
     /// Most bytes of a line; the middle of a longer one is left out and counted.
     pub line: usize,
@@ -117,14 +114,14 @@ impl Job {
         }
     }
 
-    /// With these arguments added.
+    /// Add arguments to the command line.
     #[must_use]
     pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// With this variable set.
+    /// Set an environment variable of the program.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), Some(value.into())));
@@ -132,10 +129,10 @@ impl Job {
     }
 }
 
-/// What the watch over a job wants next.
+/// Decision of the watch about a running job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Go on.
+    /// Let the program run on.
     Continue,
     /// The program has said that it is finished; end it if it lingers.
     Finished,
@@ -189,11 +186,11 @@ impl<F: FnMut(Line<'_>) -> Step> Watch for F {
 #[derive(Clone, Debug, Default)]
 pub struct Cancel {
     own: Arc<AtomicU8>,
-    /// Whoever ends this ends it too.
+    /// Outer [`Cancel`], which ends this job too.
     outer: Option<Arc<AtomicU8>>,
 }
 
-/// How urgent the end is.
+/// Urgency of ending a job, from none to at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Urgency {
     None,
@@ -213,7 +210,7 @@ impl Cancel {
         self.own.fetch_max(1, Ordering::Relaxed);
     }
 
-    /// Kill the job without grace.
+    /// Kill the job at once, without a grace period.
     pub fn kill(&self) {
         self.own.fetch_max(2, Ordering::Relaxed);
     }
@@ -228,10 +225,10 @@ impl Cancel {
     }
 }
 
-/// How a job went. Nothing of it is running any more, unless `sweep.left` says so.
+/// Result of a job. None of its processes is running any more, unless `sweep.left` says so.
 #[derive(Debug)]
 pub struct Finished {
-    /// How the program ended, and whether that was ralph's doing.
+    /// Exit of the program, and whether ralph caused it.
     pub exit: Exit,
     /// The end of what it wrote to standard error.
     pub stderr_tail: String,
@@ -239,9 +236,9 @@ pub struct Finished {
     pub stdout_bytes: u64,
     /// Bytes it wrote to standard error.
     pub stderr_bytes: u64,
-    /// How long the longest line was of those over the bound; 0 when there was none.
+    /// Length in bytes of the longest line that was cut; 0 when no line was cut.
     pub longest_cut: u64,
-    /// What it left behind, and what became of that.
+    /// Processes that the program left behind, by the way they ended.
     pub sweep: Sweep,
     /// Why the log is not complete.
     pub log_error: Option<io::Error>,

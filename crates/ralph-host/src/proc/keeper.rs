@@ -25,15 +25,15 @@ use super::supervise::PATIENCE;
 use super::wire::{Ask, Spawn, Sweep, Told};
 use super::{channel, os};
 
-/// How often a job that is ending is looked at when no signal says that something has changed.
+/// Time between two looks at a job that is ending, when no signal reports a change.
 const ENDING_TICK: Duration = Duration::from_millis(50);
 
-/// How often the families of several jobs are looked at, to know their orphans apart later.
+/// Time between two looks at the families of several jobs, which tell their orphans apart later.
 const NOTING_TICK: Duration = Duration::from_secs(1);
 
 pub(super) struct Keeper {
     control: UnixStream,
-    /// What ralph is to be told, at once: each message of its own wakes it up.
+    /// Messages that are sent to ralph together. Each separate message would wake it up.
     told: Vec<u8>,
     families: Families,
     jobs: BTreeMap<u64, Kept>,
@@ -94,7 +94,7 @@ impl Keeper {
         Ok((&mut &self.control).write_all(&told)?)
     }
 
-    /// Do what ralph asks next.
+    /// Carry out the next request from ralph.
     pub(super) fn serve(&mut self, now: Instant) -> Result<(), HungUp> {
         let frame = channel::receive(&self.control)?.ok_or(HungUp)?;
         match Ask::decode(&frame.body).ok_or(HungUp)? {

@@ -5,7 +5,7 @@
 pub struct Line<'a> {
     /// The bytes; of a line that is longer than the bound its head and its tail.
     pub bytes: &'a [u8],
-    /// How many bytes longer it was: left out between the two, less what says so.
+    /// Bytes of the middle that were left out, less the length of the note that replaces them.
     pub cut: u64,
 }
 
@@ -51,7 +51,7 @@ impl Lines {
         }
     }
 
-    /// How many bytes of the bound are for the end of a line.
+    /// Return how many bytes of the bound are reserved for the end of a line.
     fn tail_bound(&self) -> usize {
         self.bound / 16
     }
@@ -99,13 +99,13 @@ fn is_quiet(around: &[u8]) -> bool {
     around.iter().all(|byte| byte.is_ascii() && *byte != b'\\')
 }
 
-/// Where the head of a line ends.
+/// Return the position at which the head of a cut line ends.
 fn seam_before(head: &[u8]) -> usize {
     let quiet = head.windows(QUIET).rposition(is_quiet);
     quiet.map_or(head.len(), |at| at + QUIET)
 }
 
-/// Where the tail of a line begins.
+/// Return the position at which the tail of a cut line begins.
 fn seam_behind(tail: &[u8]) -> usize {
     let quiet = tail.windows(QUIET).position(is_quiet);
     quiet.map_or(0, |at| at + QUIET)

@@ -19,7 +19,7 @@ use super::mark::WATCH_VARIABLE;
 use super::supervise::{COMMAND, PATIENCE};
 use super::wire::{Ask, Told};
 
-/// The supervisor is gone.
+/// Error when the supervisor has gone.
 #[derive(Debug)]
 pub(super) struct Lost;
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::config::ByteSize;
 
-/// How the line begins that stands for what is left out.
+/// Beginning of the line that replaces the part that was left out.
 const LEFT_OUT: &str = "[ralph: left out here, because limits.max_log allows no more: ";
 
 /// Most bytes that are looked through for the end of a line.
@@ -23,7 +23,7 @@ pub(super) const MOST: u64 = ByteSize::megabytes(64).get();
 pub(super) struct LogFile {
     path: PathBuf,
     most: u64,
-    /// Made for the first byte.
+    /// Log file; `None` until it is opened or the first byte is written.
     file: Option<File>,
     length: u64,
 }
@@ -43,7 +43,7 @@ impl LogFile {
         self.file.as_mut().ok_or_else(|| ErrorKind::NotFound.into())
     }
 
-    /// Take the middle out.
+    /// Replace the middle of the file by a line that says how much was left out.
     fn shorten(&mut self) -> io::Result<()> {
         let file = OpenOptions::new().read(true).write(true).open(&self.path)?;
         let keep = self.most / 4;
@@ -75,14 +75,15 @@ fn make(path: &Path) -> io::Result<File> {
     })
 }
 
-/// Where the line ends that this place is in, or this place itself when that is too far.
+/// Return the end of the line that contains this position. Return the position itself when the end is
+/// too far away.
 fn line_end(file: &File, place: u64) -> io::Result<u64> {
     let mut piece = vec![0; LONGEST_LOOK];
     let read = file.read_at(&mut piece, place)?;
     Ok(memchr::memchr(b'\n', &piece[..read]).map_or(place, |at| place + at as u64 + 1))
 }
 
-/// What was left out before, and how long the line about it is.
+/// Read how many bytes were left out earlier, and how long the line about them is.
 fn earlier(text: &[u8]) -> (u64, u64) {
     let text = String::from_utf8_lossy(text);
     let told = text.strip_prefix(LEFT_OUT).and_then(|rest| rest.split_once(" bytes]\n"));

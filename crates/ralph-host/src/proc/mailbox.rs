@@ -1,7 +1,7 @@
-//! Where everything that happens to a job comes together, so that one thread can take it in turn.
+//! Queue of everything that happens to a job, so that one thread can handle it in turn.
 //!
-//! Output waits in a bounded queue: when the job writes faster than ralph reads, its pipe fills and
-//! it has to wait. News never waits behind output and never blocks whoever brings it.
+//! Output waits in a bounded queue. When the job writes faster than ralph reads, its pipe fills and
+//! the job waits. News never waits behind output and never blocks its sender.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,11 +21,10 @@ pub(super) enum Stream {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mail {
-    /// A piece of output.
     Piece(Stream, Vec<u8>),
     End(Stream),
     Told(Told),
-    /// The supervisor is gone.
+    /// Supervisor that has gone.
     Lost,
 }
 
@@ -55,7 +54,7 @@ impl Mailbox {
         self.filled.notify_one();
     }
 
-    /// Output waits for room.
+    /// Put output into the queue. Wait while the queue is full.
     pub(super) fn output(&self, mail: Mail) -> Result<(), Closed> {
         let mut queues = self.lock();
         while queues.waiting >= MOST_WAITING && !queues.closed {
@@ -104,7 +103,8 @@ impl Mailbox {
     }
 }
 
-/// What a mail takes, a little for itself included: a million pieces of one byte are not small.
+/// Return the size of a mail in the queue. Each mail counts some bytes for itself, so that many small
+/// pieces also fill the queue.
 fn size(mail: &Mail) -> usize {
     let bytes = if let Mail::Piece(_, bytes) = mail { bytes.len() } else { 0 };
     bytes + 64

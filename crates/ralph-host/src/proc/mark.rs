@@ -28,10 +28,10 @@ pub const PLACE_VARIABLE: &str = "RALPH_PLACE";
 /// The variable of a supervisor: the place and the run whose processes it starts.
 pub(super) const WATCH_VARIABLE: &str = "RALPH_WATCHES";
 
-/// How long killed processes may take to go.
+/// Longest wait until killed processes are gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a process's environment says about where it belongs.
+/// Marks in the environment of a process: its run, job and place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) run: String,
@@ -63,7 +63,7 @@ impl Mark {
 
 #[derive(Clone, Copy, Debug)]
 enum Wanted<'a> {
-    /// Those of a run.
+    /// Processes of this run.
     Run(&'a str),
     /// Those of one job of a run.
     Job(&'a str, u64),
@@ -98,9 +98,8 @@ pub fn place_of(directory: &Path) -> String {
 /// A process that still carries a run's mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survivor {
-    /// Its number.
     pub pid: i32,
-    /// Its program.
+    /// Name of the program.
     pub name: String,
 }
 
@@ -150,7 +149,7 @@ fn kill(wanted: Wanted<'_>) -> (usize, usize) {
     }
 }
 
-/// The processes of a run.
+/// Find the processes that carry the mark of a run.
 pub(super) fn of_run(run: &str) -> Vec<Process> {
     marked(Wanted::Run(run))
 }

@@ -22,7 +22,7 @@ use super::mailbox::{Mail, Mailbox, Stream};
 use super::tee::Tee;
 use crate::crew::{self, Begun};
 
-/// What is read at once; a pipe holds as much.
+/// Bytes that are read at once; a pipe holds as many.
 const PIECE: usize = 64 * 1024;
 
 /// Most bytes that wait to be read by a program that does not read.
@@ -34,7 +34,7 @@ pub(super) struct Pumps {
     stop: Option<PipeWriter>,
     threads: Vec<Begun<()>>,
     pub(super) input: Input,
-    /// Which streams have to end before the job is over.
+    /// Streams that must end before the job is over.
     pub(super) streams: Vec<Stream>,
 }
 

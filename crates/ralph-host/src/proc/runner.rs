@@ -29,13 +29,13 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Runner {
     run: String,
     place: Option<String>,
-    /// Variables that no program gets.
+    /// Environment variables that no program gets, because they are secrets.
     hidden: Vec<OsString>,
     supervisor: PathBuf,
     link: Mutex<Option<Arc<Link>>>,
     jobs: AtomicU64,
     scratches: AtomicU64,
-    /// Most bytes of a log.
+    /// Most bytes that are kept of a log.
     max_log: AtomicU64,
 }
 
@@ -86,7 +86,7 @@ impl Runner {
         self.place.as_deref()
     }
 
-    /// How many programs were started so far.
+    /// Return the number of programs that were started so far.
     pub fn started(&self) -> u64 {
         self.jobs.load(Ordering::Relaxed) - 1
     }
@@ -163,7 +163,7 @@ impl Runner {
     }
 }
 
-/// Keeps what a program writes.
+/// Watch that keeps everything that a program writes to standard output.
 struct Kept(Vec<u8>);
 
 impl Watch for Kept {

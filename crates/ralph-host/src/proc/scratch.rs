@@ -41,7 +41,7 @@ impl Scratch {
         Ok(Self { path: parent.join(name), state: State::Named })
     }
 
-    /// Where it is, or will be.
+    /// Return the path of the directory, even if it is not made yet.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -24,7 +24,7 @@ use super::os;
 /// The hidden first argument that makes a ralph a supervisor.
 pub(super) const COMMAND: &str = "__supervise";
 
-/// How long killed processes may take to go before they are reported as left over.
+/// Longest wait until killed processes are gone. After it, they are reported as left.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Be the supervisor if the command line says so. Has to come first in `main`: the supervisor needs

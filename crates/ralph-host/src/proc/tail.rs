@@ -1,6 +1,6 @@
-//! The end of a stream.
+//! End of a stream, kept in bounded memory.
 
-/// Bytes that are kept.
+/// Number of bytes that are kept.
 const KEPT: usize = 64 * 1024;
 
 /// Keeps the last bytes of what is pushed.
@@ -19,7 +19,7 @@ impl Tail {
         }
     }
 
-    /// How many bytes there were in all.
+    /// Return the number of bytes that were written to the stream in total.
     pub(super) fn seen(&self) -> u64 {
         self.seen
     }

@@ -142,7 +142,7 @@ impl<W: Write> Tee<W> {
     }
 }
 
-/// How many bytes of this are whole lines.
+/// Return how many bytes at the start are whole lines.
 fn whole_lines(held: &[u8]) -> usize {
     memchr::memrchr(b'\n', held).map_or(0, |at| at + 1)
 }

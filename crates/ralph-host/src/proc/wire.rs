@@ -1,8 +1,8 @@
-//! What ralph and its supervisor say to each other, as bytes.
+//! Messages between ralph and its supervisor, as bytes.
 //!
 //! Arguments and variables need not be UTF-8, so the frames are plain bytes: a tag, then numbers as
-//! eight bytes and strings as their length and themselves. Both ends are the same binary; there is
-//! no version to agree on. What cannot be read is `None`, and whoever gets it hangs up.
+//! eight bytes and strings as a length and their bytes. Both ends are the same binary, so there is no
+//! version to agree on. A frame that cannot be read is `None`, and the receiver closes the connection.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use ralph_core::backend::Ending;
 
-/// What ralph asks of the supervisor.
+/// Request from ralph to the supervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ask {
     /// Start a program; its standard streams come along as file descriptors.
@@ -20,25 +20,25 @@ pub(super) enum Ask {
     End { job: u64, grace: Duration },
 }
 
-/// A program to start.
+/// Program that the supervisor has to start, with its environment and grace periods.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spawn {
     pub(super) job: u64,
-    /// Absolute.
+    /// Absolute path of the program.
     pub(super) program: PathBuf,
-    /// What the program is told it is called.
+    /// Name that the program gets as its first argument.
     pub(super) name: OsString,
     pub(super) args: Vec<OsString>,
     /// Changes to the environment; `None` takes a variable away.
     pub(super) env: Vec<(OsString, Option<OsString>)>,
     pub(super) cwd: PathBuf,
-    /// How long the rest of the family may go on once the program itself has exited.
+    /// Time that other processes of the job may still run after the program has exited.
     pub(super) settle: Duration,
-    /// From SIGTERM to SIGKILL.
+    /// Time between SIGTERM and SIGKILL.
     pub(super) grace: Duration,
 }
 
-/// What the supervisor tells ralph.
+/// Message from the supervisor to ralph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
     NotStarted {
@@ -56,7 +56,7 @@ pub(super) enum Told {
     },
 }
 
-/// What was left of a job when its program had exited.
+/// Number of processes that a job left when its program had exited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sweep {
     /// Processes that had to be told to end (SIGTERM).
@@ -68,7 +68,7 @@ pub struct Sweep {
 }
 
 impl Told {
-    /// Which job this is about.
+    /// Return the number of the job that the message is about.
     pub(super) fn job(&self) -> u64 {
         match self {
             Self::NotStarted { job, .. } | Self::Exited { job, .. } | Self::Gone { job, .. } => {

@@ -11,14 +11,14 @@ const ELSEWHERE: &str = "refs/heads/.invalid";
 pub enum HeadBranch {
     /// A branch, which need not have a commit yet.
     Named(String),
-    /// A commit, and no branch.
+    /// Detached HEAD: a commit and no branch.
     Detached,
-    /// Only git can tell.
+    /// State that only git can tell.
     Unknown,
 }
 
 impl HeadBranch {
-    /// Read it.
+    /// Read the branch from the `HEAD` file of a git directory.
     pub fn read(git_dir: &Path) -> Self {
         let path = git_dir.join("HEAD");
         // Old repositories have a link to the branch's own file.

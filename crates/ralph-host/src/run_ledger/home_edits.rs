@@ -19,9 +19,9 @@ const SETTLE: Duration = Duration::from_millis(200);
 /// A ledger file in home that differs from what the run has seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HomeFile {
-    /// Its path, relative to the project.
+    /// Path relative to the project.
     pub name: String,
-    /// Its bytes in home.
+    /// Content in home; `None` when the file does not exist.
     pub bytes: Option<Vec<u8>>,
 }
 

@@ -54,16 +54,15 @@ pub(crate) const INBOX: &str = "ralph/inbox.jsonl";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunWorkspace {
-    /// Lanes of ralph's own.
+    /// Lanes, which belong to ralph.
     Lane,
     /// Home itself, which ralph owns while the run is open.
     Checkout,
 }
 
-/// The content of `run.json`.
+/// Content of `run.json`, which describes the open run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenRun {
-    /// The run's id.
     pub run: String,
     /// The branch on which its commits arrive; `None` for a detached HEAD.
     pub branch: Option<String>,
@@ -111,7 +110,7 @@ pub(crate) fn copies_in(run: &Path) -> PathBuf {
 /// The files with which a run begins.
 #[derive(Clone, Copy, Debug)]
 pub enum LedgerStart<'a> {
-    /// Home's.
+    /// Ledger files of home.
     Home,
     /// Those of another branch (`--branch`), by their path; home adds new tasks.
     Branch(&'a BTreeMap<String, Vec<u8>>),
@@ -132,9 +131,9 @@ pub struct RunLedger {
 /// The last commits with ledger files that this process made, as far as it knows.
 #[derive(Debug, Default)]
 struct LedgerCommits {
-    /// On the tip.
+    /// Last commit on the tip.
     landed: CommittedFiles,
-    /// In home.
+    /// Last commit that arrived in home.
     arrived: CommittedFiles,
 }
 
@@ -160,7 +159,7 @@ pub enum RunLedgerError {
 }
 
 impl RunLedgerError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoRepository(_) => None,

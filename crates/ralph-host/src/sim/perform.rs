@@ -1,4 +1,4 @@
-//! Doing what the scenario says.
+//! Performance of a scenario by the simulated backend.
 #![expect(
     clippy::disallowed_methods,
     reason = "the sim is another program in the same binary: it writes and spawns like one"
@@ -27,7 +27,7 @@ use crate::clock::Clock;
 /// The most that a tool result shows of a command's output.
 const SHOWN: usize = 4000;
 
-/// What a giant line is made of.
+/// Bytes that a giant line is made of.
 static CHUNK: [u8; 65536] = [b'x'; 65536];
 
 /// Do it all, and give the exit code.

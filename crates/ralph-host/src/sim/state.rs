@@ -1,4 +1,4 @@
-//! How often the sim was asked for the same thing, in small files.
+//! Counters of the sim's attempts, in small files.
 
 use std::fs;
 use std::io::{self, Write};
@@ -36,7 +36,7 @@ impl Counters {
         self.dir.clone().unwrap_or_default()
     }
 
-    /// How often `name` was counted; 0 when it never was.
+    /// Return the count of `name`; 0 when it was never counted.
     pub(super) fn get(&self, name: &str) -> u64 {
         let text = self.file(name).and_then(|file| fs::read_to_string(file).ok());
         text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)

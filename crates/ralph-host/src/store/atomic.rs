@@ -11,8 +11,8 @@ use super::sync::{self, Syncing};
 use super::target::{Target, directory_of};
 use crate::file_error::{Action, FileError};
 
-/// How the names of unfinished files begin, for ignore rules. A crash may leave one behind; nobody
-/// reads it.
+/// Prefix of the names of unfinished files, for ignore rules. A crash may leave such a file behind;
+/// nothing reads it.
 pub const TEMP_PREFIX: &str = ".ralph-tmp-";
 
 /// Permission bits, with the special ones.

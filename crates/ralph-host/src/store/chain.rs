@@ -28,7 +28,7 @@ pub(super) struct Chain {
     kept: Kept,
 }
 
-/// What the file holds.
+/// Content of `plan.chain`: the fingerprint and the watched plan.
 #[derive(Clone, Debug)]
 struct Kept {
     link: String,
@@ -39,16 +39,15 @@ struct Kept {
 struct Head<'h> {
     link: Cow<'h, str>,
     path: Cow<'h, Path>,
-    /// How many bytes follow; a file with more or fewer was not written to its end.
+    /// Number of bytes that follow. A file with more or fewer bytes was not written to its end.
     length: usize,
 }
 
 /// A plan that a backend may be changing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// Where it is.
     pub path: PathBuf,
-    /// What it said when the backend began.
+    /// Text of the plan when the backend began.
     pub before: String,
 }
 
@@ -76,7 +75,7 @@ impl Store {
         self.chain(path).is_some_and(|chain| chain.is_at(text))
     }
 
-    /// Nobody asks any more.
+    /// End the chain of the plan, when the backend has ended.
     pub fn end_chain(&self) -> Result<(), FileError> {
         blank(&self.chain_file())
     }

@@ -16,12 +16,12 @@ use ralph_core::control::{Command, Entry, Queue, QueueError};
 use super::{Store, StoreError, atomic, target};
 use crate::file_error::{Action, FileError};
 
-/// What stands in the queue.
+/// Content of the queue of commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Commands {
     /// These, each with an id that the file has too.
     Queue(Vec<Entry>),
-    /// Nothing that can be read.
+    /// Reason why the queue cannot be read.
     Damaged(String),
 }
 
@@ -52,7 +52,7 @@ impl Store {
         Ok(aside)
     }
 
-    /// What is in the queue. Entries without an id get one from `mint`, in the file too.
+    /// Read the commands in the queue. Entries without an id get one from `mint`, also in the file.
     pub fn read_commands(
         &self,
         path: &Path,

@@ -10,10 +10,9 @@ use super::sync;
 use super::target::directory_of;
 use crate::file_error::{Action, FileError};
 
-/// What became of a file that was to be made.
+/// Result of creating a file that must not be overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Created {
-    /// It is there now.
     New,
     /// Something was there already, and still is as it was.
     AlreadyThere,

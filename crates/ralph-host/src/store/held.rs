@@ -16,7 +16,7 @@ use super::view::{drop_view, put_view};
 use super::{Store, StoreError, atomic, target};
 use crate::FileError;
 
-/// What the file holds.
+/// Content of `inbox.held`, which protects the inbox while a backend runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Held {
     /// As commands have left it; `None` when it is empty or not there.
@@ -28,9 +28,8 @@ struct Held {
 /// Whether a file is as commands have left it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intact {
-    /// It is.
     Yes,
-    /// Somebody wrote it by hand.
+    /// File that was changed by something else than a command of ralph.
     No,
 }
 
@@ -68,7 +67,7 @@ impl Store {
         Some(if same { Intact::Yes } else { Intact::No })
     }
 
-    /// What is held of this file, if it is one that is held.
+    /// Return what is held for this file. `None` when no text is held for it.
     fn held(&self, path: &Path) -> Option<Held> {
         if path.file_name()? != "inbox.jsonl" {
             return None;

@@ -30,28 +30,28 @@ use crate::redaction::hide_record;
 /// The journal's name in the state directory.
 pub(super) const NAME: &str = "journal.jsonl";
 
-/// How much room is made at once.
+/// Bytes of room that are added at once.
 const ROOM: usize = 128 * 1024;
 
 /// Whether a record must be on the disk before anything else happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// It must.
+    /// Wait until the record is on the disk.
     Synced,
-    /// It must, but for what the caller does until it calls [`Journal::settle`].
+    /// Start to write the record to the disk. [`Journal::settle`] waits for it.
     Syncing,
-    /// It may be lost with the machine's power: something else shows the same.
+    /// Do not wait. A power failure may lose the record, but something else shows the same fact.
     Eventual,
 }
 
-/// An open journal.
+/// Journal that is open for writing. Only the holder of the run lock has one.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// How long the file is: nobody else writes it.
+    /// Bytes of records in the file. No other process writes it.
     length: u64,
-    /// Where the room behind it ends.
+    /// Position at which the zeros behind the records end.
     room: u64,
     syncing: Syncing,
 }
@@ -59,7 +59,6 @@ pub struct Journal {
 /// A journal that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The file refuses.
     #[error(transparent)]
     File(#[from] FileError),
     /// Another version of ralph wrote it.
@@ -69,27 +68,23 @@ pub enum JournalError {
         env!("CARGO_PKG_VERSION")
     )]
     Foreign {
-        /// The file.
         path: PathBuf,
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What this version does not know.
+        /// Part of the record that this version does not know.
         message: String,
     },
-    /// A line makes no sense.
     #[error("{}:{line}: this is no record of ralph's journal: {message}", path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Why.
         message: String,
     },
 }
 
 impl JournalError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::File(e) => e.hint(),
@@ -132,9 +127,9 @@ pub fn read_entries(state_dir: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<()
     read_whole(&state_dir.join(NAME), hear).map(drop)
 }
 
-/// What the file says, how many of its bytes are whole lines, and what stands behind the first zero
-/// although it should be room: a machine that lost its power may have written that before what comes
-/// earlier.
+/// Read the journal. Return its history, the number of bytes in whole lines, and the bytes behind the
+/// first zero that should be zeros. A machine that lost its power may have written such bytes before
+/// earlier ones.
 fn load(path: &Path) -> Result<(History, u64, Vec<u8>), JournalError> {
     let mut history = History::default();
     let (whole, behind) = read_whole(path, &mut |entry| history.add(entry))?;
@@ -155,12 +150,12 @@ fn read_whole(path: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<(u64, Vec<u8>
     Ok((u64::try_from(whole).unwrap_or(u64::MAX), behind))
 }
 
-/// The record on this line.
+/// Parse the record on one line of the journal.
 pub(super) fn entry_at(path: &Path, line: &[u8], number: usize) -> Result<Entry, JournalError> {
     entry(line).map_err(|problem| problem.at(path, number))
 }
 
-/// What is wrong with a line.
+/// Problem with a line of the journal.
 enum Problem {
     Foreign(String),
     Damaged(String),
@@ -208,7 +203,7 @@ impl Journal {
         Ok((Self { path, file, length: whole, room: whole, syncing }, history))
     }
 
-    /// Add a record.
+    /// Append a record and return it as an entry, with its secrets hidden.
     pub fn append(
         &mut self,
         at: String,

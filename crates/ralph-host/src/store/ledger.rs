@@ -15,7 +15,7 @@ use crate::file_error::{Action, FileError};
 /// Finds where the torn last line of a file of records begins, if its last line is torn.
 pub type TornTail = fn(&[u8]) -> Option<usize>;
 
-/// What a ledger file is made of, which decides how it may be written.
+/// Structure of a ledger file, which decides how it may be written.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// One text; always written as a whole.
@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What a file of this name is made of.
+    /// Return the structure of a file by the extension of its name.
     pub fn of(path: &Path) -> Self {
         match path.extension() {
             Some(extension) if extension == "jsonl" => Self::Records(lines::torn_tail),
@@ -44,11 +44,10 @@ impl Kind {
 /// An unfinished last line that was found, for a warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Torn {
-    /// The file it was in.
     pub path: PathBuf,
-    /// How many bytes it had.
+    /// Length of the line in bytes.
     pub bytes: usize,
-    /// Where it was moved; `None` when nothing can be written here and it is only ignored.
+    /// File into which the line was moved. `None` when nothing can be written here and it is only ignored.
     pub moved_to: Option<PathBuf>,
 }
 
@@ -63,19 +62,19 @@ impl fmt::Display for Torn {
     }
 }
 
-/// What reading gave.
+/// Result of reading a ledger file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read<T> {
-    /// What the caller made of the bytes.
+    /// Value that the caller's function made of the bytes.
     pub value: T,
     /// An unfinished last line that the caller did not see.
     pub torn: Option<Torn>,
 }
 
-/// How a change reached the disk.
+/// Way in which a change was written to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrote {
-    /// It was none.
+    /// Nothing was written, because the text did not change.
     Nothing,
     /// One record was added to the end.
     Appended,
@@ -83,12 +82,11 @@ pub enum Wrote {
     Replaced,
 }
 
-/// What a change gave.
+/// Result of changing a ledger file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Updated<T> {
-    /// What the caller returned beside the text.
+    /// Value that the caller's function returned beside the text.
     pub value: T,
-    /// How it reached the disk.
     pub wrote: Wrote,
     /// An unfinished last line that the caller did not see.
     pub torn: Option<Torn>,
@@ -100,7 +98,6 @@ pub enum StoreError {
     /// Somebody else is changing it, or it cannot be locked.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The file itself refuses.
     #[error(transparent)]
     File(#[from] FileError),
     /// The run whose copy it is was closed a moment ago.
@@ -109,7 +106,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Lock(e) => e.hint(),
@@ -133,7 +130,7 @@ impl Store {
         Self { state_dir: state_dir.into(), holder, patience: LEDGER_WAIT }
     }
 
-    /// How others see us.
+    /// Return the name of this process that other processes read in a lock.
     pub fn holder(&self) -> &Holder {
         &self.holder
     }

@@ -19,32 +19,31 @@ use std::time::Duration;
 
 use crate::file_error::{Action, io_hint, is_read_only, words};
 
-/// How long a command waits while one other process holds the ledger before it gives up.
+/// Longest time that a command waits while one other process holds the ledger.
 pub const LEDGER_WAIT: Duration = Duration::from_secs(60);
 
-/// How often, and after which time, whoever finds it taken looks again.
+/// Number of further tries when the lock is taken.
 const LOOKS: u32 = 3;
 const LOOK: Duration = Duration::from_millis(15);
 
-/// Longest command line worth showing.
+/// Most characters of a command line that are kept for messages.
 const LONGEST_COMMAND: usize = 200;
 
 /// The name of the lock that a loop holds for life.
 const RUN_LOCK: &str = "run.lock";
 
-/// Who holds a lock, for messages.
+/// Process that holds a lock, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Process id.
     pub pid: u32,
-    /// When it started, RFC 3339.
+    /// Time at which it started, in RFC 3339.
     pub started: String,
-    /// What was typed.
+    /// Command line, cut to a length that fits into a message.
     pub command: String,
 }
 
 impl Holder {
-    /// This process.
+    /// Describe this process. `started` is a time in RFC 3339.
     pub fn this_process(started: impl Into<String>) -> Self {
         let words: Vec<String> = std::env::args_os()
             .enumerate()
@@ -75,7 +74,7 @@ impl Holder {
         }
     }
 
-    /// What the lock file at `path` says, if it says anything sensible.
+    /// Read the holder from the lock file at `path`. `None` when the file names none.
     fn read_from(path: &Path) -> Option<Self> {
         let text = fs::read(path).ok()?;
         let text = String::from_utf8_lossy(&text);
@@ -100,25 +99,19 @@ pub enum LockError {
     /// A loop runs in this worktree.
     #[error("already running, {}", who(holder.as_ref()))]
     AlreadyRunning {
-        /// Which one, where it said so.
+        /// Process that holds the lock, if the lock file names it.
         holder: Option<Holder>,
     },
     /// Another command holds the ledger and does not let go.
     #[error("waited {} s for the plan, which is in use by {}", waited.as_secs(), who(holder.as_ref()))]
     Busy {
-        /// Which one, where it said so.
+        /// Process that holds the lock, if the lock file names it.
         holder: Option<Holder>,
-        /// How long we waited.
         waited: Duration,
     },
     /// The lock file, or the directory for it, cannot be made or locked.
     #[error("cannot lock {}: {}", path.display(), words(source))]
-    Io {
-        /// The lock file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 fn who(holder: Option<&Holder>) -> String {
@@ -126,7 +119,7 @@ fn who(holder: Option<&Holder>) -> String {
 }
 
 impl LockError {
-    /// What to do about it.
+    /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::AlreadyRunning { holder } => Some(match holder {
@@ -209,8 +202,8 @@ fn is_alive(pid: u32) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
-/// Which loop runs in this worktree, if one does. Only while the process that had the lock last is
-/// alive is the lock touched at all, and then for a moment, so that looking is in nobody's way.
+/// Return the loop that runs in this worktree, if there is one. The lock is tried only while its last
+/// holder is alive, and then for a moment, so that looking disturbs no other process.
 pub fn who_runs(state_dir: &Path) -> Option<Holder> {
     let path = state_dir.join(RUN_LOCK);
     let holder = Holder::read_from(&path).filter(|holder| is_alive(holder.pid))?;

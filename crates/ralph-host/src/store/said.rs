@@ -1,8 +1,8 @@
-//! What a backend said through ralph's own commands during an attempt: `claims/<attempt>.json`.
+//! Claims of backends, made with ralph's own commands during an attempt: `claims/<attempt>.json`.
 //!
-//! A claim of a backend is its word and not the truth, so `ralph task done` inside an attempt leaves it
-//! here and not in the plan, and so does the MCP tool `handoff_write` with a handoff. The loop reads it
-//! when the backend has ended.
+//! A claim of a backend is not a proof. So `ralph task done` inside an attempt writes it here and not
+//! into the plan. The MCP tool `handoff_write` writes a handoff here too. The loop reads the file when
+//! the backend has ended.
 
 use std::path::{Path, PathBuf};
 
@@ -16,19 +16,18 @@ use crate::FileError;
 /// A backend's claim, handoff and additions to the plan so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Said {
-    /// The last claim.
     #[serde(default)]
     pub claim: Claim,
-    /// The last handoff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<Handoff>,
-    /// How many tasks and issues it has added.
+    /// Number of tasks and issues that the backend has added.
     #[serde(default)]
     pub added: usize,
 }
 
 impl Store {
-    /// What the backend of this attempt has said. What cannot be read was not said.
+    /// Return the claim, handoff and additions of this attempt's backend. A file that cannot be read counts
+    /// as empty.
     pub fn said(&self, attempt: &str) -> Result<Said, FileError> {
         Ok(read(target::read(&self.said_file(attempt))?.as_deref()))
     }

@@ -14,16 +14,15 @@ const STRIDE: u64 = 64;
 /// Bytes that wait in memory until they are written together.
 const BUFFER: usize = 64 * 1024;
 
-/// Lines that were put away.
+/// Lines in a file without a name, which can be read again by number.
 #[derive(Debug)]
 pub struct Spill {
     file: File,
-    /// Lines in all.
     count: u64,
     length: u64,
     /// Bytes that are not in it yet.
     waiting: Vec<u8>,
-    /// Where the lines 0, `STRIDE`, 2 × `STRIDE`, … begin.
+    /// Byte positions of the lines 0, `STRIDE`, 2 × `STRIDE`, …
     places: Vec<u64>,
 }
 
@@ -35,7 +34,7 @@ impl Spill {
         Ok(Self { file, count: 0, length: 0, waiting: Vec::new(), places: Vec::new() })
     }
 
-    /// How many lines there are.
+    /// Return the number of all lines.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -9,7 +9,7 @@ use crate::crew::{self, Begun};
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// How often this process has waited for the disk.
+/// Return how many times this process has waited for the disk.
 pub fn syncs() -> u64 {
     COUNT.load(Ordering::Relaxed)
 }
@@ -47,7 +47,7 @@ impl Syncing {
         Ok(Self(Some(crew::begin(sync)?)))
     }
 
-    /// Wait for its end.
+    /// Wait until the sync has ended, and return its result.
     pub fn wait(&mut self) -> io::Result<()> {
         let Some(begun) = self.0.take() else { return Ok(()) };
         begun.wait().unwrap_or_else(|| Err(io::Error::other("the sync was broken off")))

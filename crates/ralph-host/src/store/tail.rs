@@ -10,7 +10,7 @@ use ralph_core::cycle::Entry;
 use super::journal::{JournalError, NAME, entry_at};
 use crate::file_error::{Action, FileError};
 
-/// How much is read at once.
+/// Bytes that are read at once.
 const CHUNK: usize = 256 * 1024;
 
 /// A place in the journal up to which everything was read.
@@ -23,14 +23,14 @@ pub struct JournalTail {
     line: usize,
 }
 
-/// What a look at the journal gave.
+/// Result of one look at the journal.
 #[derive(Debug, Default)]
 pub struct Fresh {
     /// The journal is another one than before: forget what was read of the old one.
     pub restarted: bool,
     /// Records that were not there at the last look.
     pub entries: Vec<Entry>,
-    /// There may be more already.
+    /// Set when the journal may have more records that can be read at once.
     pub more: bool,
 }
 
@@ -40,8 +40,8 @@ impl JournalTail {
         Self { path: state_dir.join(NAME), file: None, inode: 0, offset: 0, line: 0 }
     }
 
-    /// What is new, a piece at a time. A line without its end, and the room behind the last line, are
-    /// not there yet. Nothing is changed.
+    /// Read the next piece of new records. An unfinished line and the room behind the last line are left
+    /// for later. Nothing is changed.
     pub fn look(&mut self) -> Result<Fresh, JournalError> {
         let failed = |e| FileError::io(Action::Read, &self.path)(e);
         let meta = match std::fs::metadata(&self.path) {

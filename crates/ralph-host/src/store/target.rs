@@ -9,12 +9,12 @@ use crate::file_error::{Action, FileError};
 /// As many links as Linux follows.
 const MOST_LINKS: usize = 40;
 
-/// Where a path leads.
+/// File that a path leads to after all links.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The path after all links.
+    /// Path without links.
     pub(super) path: PathBuf,
-    /// What is there; `None` when nothing is.
+    /// Metadata of the file; `None` when it does not exist.
     pub(super) meta: Option<Metadata>,
 }
 

@@ -17,10 +17,10 @@ use crate::redaction::{hide_lines, redactor};
 /// Names that are tried before one is used twice.
 const MOST_NAMES: u32 = 1000;
 
-/// Do not follow a link.
+/// Flag of `open` that refuses to follow a link.
 const NO_LINKS: i32 = OFlags::NOFOLLOW.bits().cast_signed();
 
-/// How the names of files end that [`swap_view`] keeps to write over.
+/// Ending of the names of files that [`swap_view`] keeps to write over.
 const SPARE: &str = ".spare";
 
 /// Whether a temporary file is one that is used again and again.

@@ -20,14 +20,14 @@ use crate::stream::{LogItem, LogOwner};
 /// A page of attempts, newest first.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AttemptList {
-    /// How many there are.
+    /// Number of all attempts, whatever the filter.
     total: usize,
     attempts: Vec<AttemptSummary>,
-    /// Where the next page begins, for `before`; 0 at the end.
+    /// Value of `before` for the next page; 0 when there is no next page.
     before: usize,
 }
 
-/// `GET /api/attempts?before=&limit=&task=`: newest first.
+/// Answer `GET /api/attempts?before=&limit=&task=` with a page of attempts, newest first.
 pub(crate) fn list(site: &Site, request: &Request, _: &str) -> Result<AttemptList, Refusal> {
     let inner = site.feed.fresh();
     let all = &inner.history.attempts;
@@ -72,18 +72,18 @@ fn find_with_excerpts(site: &Site, id: &str) -> Result<AttemptView, Refusal> {
     Ok(view)
 }
 
-/// One attempt.
+/// One attempt, with its claim and its failure in words.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AttemptPage {
     #[serde(flatten)]
     attempt: AttemptSummary,
-    /// The claim in words.
+    /// Claim of the backend in words; null when it made none.
     claim_words: Option<String>,
-    /// What the retry's prompt said about it.
+    /// Text about the failure for the prompt of the next try; null when no failure counts.
     retry_context: Option<String>,
 }
 
-/// `GET /api/attempts/{id}`
+/// Answer `GET /api/attempts/{id}` with one attempt.
 pub(crate) fn one(site: &Site, _: &Request, id: &str) -> Result<AttemptPage, Refusal> {
     let view = find_with_excerpts(site, id)?;
     let attempt = view.summary(&site.running());
@@ -93,13 +93,13 @@ pub(crate) fn one(site: &Site, _: &Request, id: &str) -> Result<AttemptPage, Ref
     Ok(AttemptPage { attempt, claim_words, retry_context })
 }
 
-/// The prompt of an attempt.
+/// Prompt that the backend got in an attempt.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PromptAnswer {
     text: String,
 }
 
-/// `GET /api/attempts/{id}/prompt`
+/// Answer `GET /api/attempts/{id}/prompt` with the prompt of an attempt.
 pub(crate) fn prompt(site: &Site, _: &Request, id: &str) -> Result<PromptAnswer, Refusal> {
     let view = find(site, id)?;
     let log = view.started.log.ok_or_else(|| Refusal::missing("it has no log"))?;
@@ -117,13 +117,13 @@ fn file(site: &Site, relative: &str) -> Result<String, Refusal> {
 /// A part of what a backend said and did.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StreamPage {
-    /// The attempt or the agent.
+    /// Id of the attempt or the agent.
     attempt: String,
     /// The number of the first item.
     from: usize,
     /// The number to go on with, for `after`.
     next: usize,
-    /// How many items there are.
+    /// Number of all items that can be asked for.
     total: usize,
     /// Items of a log that is too long to be kept.
     left_out: usize,
@@ -159,7 +159,7 @@ fn stream_of(site: &Site, request: &Request, of: &LogOwner) -> Result<StreamPage
     page.ok_or_else(|| Refusal::missing("logs are kept for a while only, and this one is gone"))
 }
 
-/// What the gates said about an attempt.
+/// Results of the gates on an attempt.
 #[derive(Default, Serialize, JsonSchema)]
 pub(crate) struct GatesAnswer {
     /// Whether the attempt may land as far as gates go; null when none ran.
@@ -171,18 +171,18 @@ pub(crate) struct GatesAnswer {
     judges: Vec<String>,
 }
 
-/// A gate with its output.
+/// Result of one gate, with its output.
 #[derive(Serialize, JsonSchema)]
 struct GateOutput {
     #[serde(flatten)]
     check: GateCheck,
-    /// The result in words.
+    /// Result of the gate in words.
     words: String,
     /// The whole output, or what the journal has of it.
     output: String,
 }
 
-/// `GET /api/attempts/{id}/gates`
+/// Answer `GET /api/attempts/{id}/gates` with the results of the gates.
 pub(crate) fn gates(site: &Site, _: &Request, id: &str) -> Result<GatesAnswer, Refusal> {
     let Some(verdict) = find_with_excerpts(site, id)?.verdict else {
         return Ok(GatesAnswer::default());
@@ -200,7 +200,7 @@ pub(crate) fn gates(site: &Site, _: &Request, id: &str) -> Result<GatesAnswer, R
     })
 }
 
-/// What an attempt changed.
+/// Changes of an attempt, as a patch.
 #[derive(Default, Serialize, JsonSchema)]
 pub(crate) struct DiffAnswer {
     /// The commit or the ref; null when nothing is kept.
@@ -208,7 +208,7 @@ pub(crate) struct DiffAnswer {
     patch: String,
 }
 
-/// `GET /api/attempts/{id}/diff`
+/// Answer `GET /api/attempts/{id}/diff` with the changes of an attempt.
 pub(crate) fn diff(site: &Site, _: &Request, id: &str) -> Result<DiffAnswer, Refusal> {
     let view = find(site, id)?;
     let (Some(kept), Some(git_dir)) = (view.fate.kept(), site.project.git_dir()) else {
@@ -222,7 +222,7 @@ pub(crate) fn diff(site: &Site, _: &Request, id: &str) -> Result<DiffAnswer, Ref
     Ok(DiffAnswer { kept_as: Some(kept.to_owned()), patch: text(&patch) })
 }
 
-/// What an attempt handed over.
+/// Handoff that an attempt left, with its file.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct HandoffAnswer {
     file: String,
@@ -230,7 +230,7 @@ pub(crate) struct HandoffAnswer {
     handoff: Option<Handoff>,
 }
 
-/// `GET /api/attempts/{id}/handoff`
+/// Answer `GET /api/attempts/{id}/handoff` with the handoff of an attempt.
 pub(crate) fn handoff(site: &Site, _: &Request, id: &str) -> Result<HandoffAnswer, Refusal> {
     let path = find(site, id)?.backend.and_then(|end| end.handoff);
     let path = path.ok_or_else(|| Refusal::missing("it left no handoff"))?;

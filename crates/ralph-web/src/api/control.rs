@@ -1,4 +1,4 @@
-//! What a person can tell the loop, and the settings that may be changed from here.
+//! Commands to the loop, and the settings that can be changed from the dashboard.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use crate::error::Refusal;
 use crate::http::Request;
 use crate::site::Site;
 
-/// A command that was sent.
+/// Command that was put into the queue.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CommandAnswer {
     id: String,
     command: &'static str,
     at: String,
-    /// What comes of it and when, in words.
+    /// Effect of the command, and when it happens, in words.
     effect: String,
-    /// Where a queue that could not be read was moved.
+    /// Path to which an unreadable queue was moved; null when the queue was readable.
     set_aside: Option<String>,
 }
 
-/// `POST /api/command`
+/// Answer `POST /api/command`: put a command into the queue of the loop.
 pub(crate) fn command(
     site: &Site,
     request: CommandRequest,
@@ -40,7 +40,7 @@ pub(crate) fn command(
     Ok(CommandAnswer { id, command: command.word(), at, effect, set_aside })
 }
 
-/// What will come of a command that is sent now.
+/// Describe the effect of a command that is sent now.
 fn outlook(site: &Site, command: &Command) -> String {
     let running = site.running();
     let inner = site.feed.fresh();
@@ -64,18 +64,18 @@ pub(crate) struct SettingsAnswer {
     settings: Vec<SettingRow>,
 }
 
-/// A setting.
+/// One setting, with its value and the source of the value.
 #[derive(Serialize, JsonSchema)]
 struct SettingRow {
     key: &'static str,
     value: Option<String>,
-    /// Where the value comes from.
+    /// Source of the value.
     origin: String,
-    /// What it is for.
+    /// Purpose of the setting.
     about: String,
 }
 
-/// `GET /api/settings`
+/// Answer `GET /api/settings` with the settings that can be changed here.
 pub(crate) fn settings(site: &Site, _: &Request, _: &str) -> Result<SettingsAnswer, Refusal> {
     let resolved = site.sources(ProjectText::OnDisk)?.without_plan();
     let resolved = resolved.map_err(|e| Refusal::broken(&site.project, e))?;
@@ -92,11 +92,11 @@ pub(crate) fn settings(site: &Site, _: &Request, _: &str) -> Result<SettingsAnsw
     Ok(SettingsAnswer { settings: commands::writable().map(row).collect::<Result<_, Refusal>>()? })
 }
 
-/// Settings that were changed.
+/// Settings that were changed, with the effect of the change.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SettingsChange {
     set: BTreeMap<&'static str, String>,
-    /// What comes of it and when, in words.
+    /// Effect of the change, and when it happens, in words.
     effect: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Events by the page.
+//! Events of the journal, in pages.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::error::Refusal;
 use crate::http::Request;
 use crate::site::Site;
 
-/// A page of events.
+/// Page of events, with the range that can be asked for.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct EventPage {
     /// The number of the first event that can be asked for.

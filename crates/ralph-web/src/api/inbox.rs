@@ -15,13 +15,13 @@ use crate::site::Site;
 /// Longest name of a new spec, in bytes.
 const LONGEST_NAME: usize = 100;
 
-/// The queue of specs.
+/// Queue of specs, in its order.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct InboxAnswer {
     entries: Vec<Entry>,
 }
 
-/// `GET /api/inbox`
+/// Answer `GET /api/inbox` with the queue of specs.
 pub(crate) fn list(site: &Site, _: &Request, _: &str) -> Result<InboxAnswer, Refusal> {
     Ok(InboxAnswer { entries: site.inbox()? })
 }
@@ -53,7 +53,7 @@ fn refused(error: InboxError) -> Refusal {
     }
 }
 
-/// A spec to be queued.
+/// Request to add a spec to the queue.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct SpecChoice {
     /// The name of a file below ralph/specs/.
@@ -61,7 +61,7 @@ pub(crate) struct SpecChoice {
     spec: String,
 }
 
-/// A spec that was queued.
+/// Spec that was added to the queue.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct QueuedSpec {
     id: String,
@@ -70,7 +70,7 @@ pub(crate) struct QueuedSpec {
     added_at: String,
 }
 
-/// `POST /api/inbox`
+/// Answer `POST /api/inbox`: add a spec to the queue.
 pub(crate) fn add(site: &Site, request: SpecChoice, _: &str) -> Result<QueuedSpec, Refusal> {
     let spec = known(site, &request.spec)?;
     let at = site.clock.stamp();
@@ -86,7 +86,7 @@ pub(crate) fn add(site: &Site, request: SpecChoice, _: &str) -> Result<QueuedSpe
     Ok(QueuedSpec { id, spec, status: Status::Pending, added_at: at })
 }
 
-/// Where an entry of the queue goes.
+/// New place of an entry in the queue.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct MoveRequest {
     /// The entry that it goes before; null for the end of the queue.
@@ -120,23 +120,23 @@ fn known(site: &Site, typed: &str) -> Result<String, Refusal> {
     }
 }
 
-/// All specs.
+/// Names of all specs, with their state in the plan.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SpecList {
     specs: Vec<SpecRow>,
 }
 
-/// A spec in a list.
+/// One spec in the list of specs.
 #[derive(Serialize, JsonSchema)]
 struct SpecRow {
     /// The plan has it accepted as a whole.
     accepted: bool,
-    /// The plan is at it.
+    /// True for the spec that the plan works on now.
     current: bool,
     name: String,
 }
 
-/// `GET /api/specs`
+/// Answer `GET /api/specs` with the list of all specs.
 pub(crate) fn specs(site: &Site, _: &Request, _: &str) -> Result<SpecList, Refusal> {
     let plan = &site.snapshot().plan.plan;
     let row = |name: String| SpecRow {
@@ -147,7 +147,7 @@ pub(crate) fn specs(site: &Site, _: &Request, _: &str) -> Result<SpecList, Refus
     Ok(SpecList { specs: names(site)?.into_iter().map(row).collect() })
 }
 
-/// One spec.
+/// One spec, with its text and its checkboxes.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SpecAnswer {
     name: String,
@@ -156,7 +156,7 @@ pub(crate) struct SpecAnswer {
     text: String,
 }
 
-/// `GET /api/specs/{id}`
+/// Answer `GET /api/specs/{id}` with one spec.
 pub(crate) fn spec(site: &Site, _: &Request, id: &str) -> Result<SpecAnswer, Refusal> {
     let name = known(site, id)?;
     let bytes = store::read(&site.project.specs_dir().join(&name));
@@ -166,18 +166,18 @@ pub(crate) fn spec(site: &Site, _: &Request, id: &str) -> Result<SpecAnswer, Ref
     Ok(SpecAnswer { title: spec.title, boxes: spec.boxes, name, text })
 }
 
-/// A new spec.
+/// Request to write a new spec.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewSpec {
     /// The name of a file that is not there yet.
     #[schemars(length(max = 100), regex(pattern = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*\.md$"))]
     name: String,
-    /// What is wanted, as Markdown.
+    /// Text of the spec, as Markdown.
     #[schemars(regex(pattern = r"\S"))]
     text: String,
 }
 
-/// A spec that was written.
+/// Spec that was written to a file.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct WrittenSpec {
     name: String,

@@ -1,4 +1,4 @@
-//! What was learned and handed over.
+//! Knowledge index, notes, progress log and handoffs.
 
 use ralph_core::cycle::Unindexed;
 use ralph_core::memory::ProgressEntry;
@@ -18,7 +18,7 @@ use crate::site::Site;
 /// Entries of the progress log that are told.
 const LOG: usize = 100;
 
-/// What is remembered.
+/// Memory of the project: the knowledge index, notes and the progress log.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct MemoryAnswer {
     /// The knowledge index, with what was superseded.
@@ -27,11 +27,11 @@ pub(crate) struct MemoryAnswer {
     damage: Option<String>,
     /// Notes of the operator that wait for the next prompt.
     notes: Vec<String>,
-    /// What was handed over and is not in the index yet.
+    /// Handoffs that are not in the index yet.
     unindexed: Unindexed,
     /// The newest entries of the progress log, newest first.
     progress: Vec<ProgressEntry>,
-    /// How many entries it has.
+    /// Number of all entries in the progress log.
     progress_total: usize,
 }
 
@@ -67,12 +67,12 @@ pub(crate) fn memory(site: &Site, _: &Request, _: &str) -> Result<MemoryAnswer, 
 /// A page of handoffs, newest first.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct HandoffPage {
-    /// How many there are.
+    /// Number of all handoffs.
     total: usize,
     handoffs: Vec<PastHandoff>,
 }
 
-/// `GET /api/handoffs?before=&limit=`: newest first.
+/// Answer `GET /api/handoffs?before=&limit=` with a page of handoffs, newest first.
 pub(crate) fn handoffs(site: &Site, request: &Request, _: &str) -> Result<HandoffPage, Refusal> {
     let before = request.number("before").unwrap_or(u64::MAX);
     let (handoffs, total) = handoff_files::newest(site.root(), before, limit(request, 20))

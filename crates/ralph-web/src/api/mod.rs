@@ -1,4 +1,4 @@
-//! What can be asked: each function reads what it needs and gives one value.
+//! Answers of the API: each function reads the facts that it needs and returns one value.
 
 pub(crate) mod attempts;
 pub(crate) mod control;

@@ -20,7 +20,7 @@ pub(crate) struct StateAnswer {
     problems: Vec<String>,
     /// The events that can be asked for.
     events: EventRange,
-    /// The version of the server.
+    /// Version of the server.
     version: &'static str,
 }
 
@@ -31,7 +31,7 @@ struct EventRange {
     last: u64,
 }
 
-/// `GET /api/state`
+/// Answer `GET /api/state` with the first screen of the dashboard.
 pub(crate) fn state(site: &Site, _: &Request, _: &str) -> Result<StateAnswer, Refusal> {
     let seen = site.snapshot();
     let speaker = site.feed.fresh().speaker();
@@ -49,18 +49,18 @@ pub(crate) fn state(site: &Site, _: &Request, _: &str) -> Result<StateAnswer, Re
     })
 }
 
-/// A page of the plan.
+/// Page of the plan, with the name of its file.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PlanAnswer {
     #[serde(flatten)]
     board: Board,
     /// Why the plan cannot be read.
     problem: Option<String>,
-    /// The plan file.
+    /// Path of the plan file.
     file: String,
 }
 
-/// `GET /api/plan?offset=&limit=`
+/// Answer `GET /api/plan?offset=&limit=` with a page of the plan.
 pub(crate) fn plan(site: &Site, request: &Request, _: &str) -> Result<PlanAnswer, Refusal> {
     let seen = site.snapshot();
     let offset = request.number("offset").and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
@@ -74,7 +74,7 @@ pub(crate) fn plan(site: &Site, request: &Request, _: &str) -> Result<PlanAnswer
     Ok(PlanAnswer { board, problem, file: seen.plan.shown.clone() })
 }
 
-/// `GET /api/tasks/{id}`
+/// Answer `GET /api/tasks/{id}` with one task and its attempts.
 pub(crate) fn task(site: &Site, _: &Request, id: &str) -> Result<TaskPage, Refusal> {
     let seen = site.snapshot();
     let inner = site.feed.fresh();
@@ -87,13 +87,13 @@ pub(crate) fn task(site: &Site, _: &Request, id: &str) -> Result<TaskPage, Refus
 pub(crate) struct NumbersAnswer {
     #[serde(flatten)]
     numbers: Numbers,
-    /// What ran when, oldest first.
+    /// Runs, stages, attempts, consultations and waits with their times, oldest first.
     timeline: Vec<Span>,
-    /// This moment.
+    /// Time of this answer.
     now: String,
 }
 
-/// `GET /api/numbers`
+/// Answer `GET /api/numbers` with the numbers and the timeline.
 pub(crate) fn numbers(site: &Site, request: &Request, _: &str) -> Result<NumbersAnswer, Refusal> {
     let inner = site.feed.fresh();
     Ok(NumbersAnswer {

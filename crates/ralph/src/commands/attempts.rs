@@ -23,10 +23,10 @@ use crate::out::{self, Render};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct AttemptsArgs {
-    /// Only those on this task
+    /// Show only attempts at this task
     #[arg(long, value_name = "ID")]
     task: Option<String>,
-    /// At most this many
+    /// Show at most this many attempts
     #[arg(short = 'n', long = "number", value_name = "N")]
     number: Option<usize>,
     #[command(flatten)]

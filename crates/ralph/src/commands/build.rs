@@ -108,7 +108,7 @@ pub(super) fn setup(
     })
 }
 
-/// What was asked for beyond the configuration.
+/// Return the options of the loop that are not in the configuration.
 pub(super) fn options(args: &BuildArgs) -> Options {
     Options {
         once: args.once,
@@ -119,7 +119,7 @@ pub(super) fn options(args: &BuildArgs) -> Options {
     }
 }
 
-/// `ralph start build|plan`.
+/// Run `ralph start build` or `ralph start plan`.
 pub(crate) fn start(here: Option<&Path>, args: &StartArgs) -> Result<ExitCode, CommandError> {
     match &args.mode {
         StartMode::Build(args) => run(&Context::open(here)?, args),

@@ -1,4 +1,4 @@
-//! What can be typed after `ralph build`.
+//! Arguments of `ralph build` and `ralph start`.
 
 use std::path::PathBuf;
 
@@ -63,7 +63,7 @@ impl BuildArgs {
         Self { common: LoopArgs::with_backend(name), ..Self::default() }
     }
 
-    /// Which plan file was asked for.
+    /// Return the plan file from the argument, else from `--plan`.
     pub(crate) fn plan(&self) -> PlanArgs {
         PlanArgs { plan: self.file.clone().or_else(|| self.plan.plan.clone()) }
     }
@@ -92,7 +92,7 @@ pub(crate) struct StartArgs {
     pub(crate) mode: StartMode,
 }
 
-/// What to start.
+/// Loops that `ralph start` can start.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StartMode {
     /// Work on the plan, as `ralph build`

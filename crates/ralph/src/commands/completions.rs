@@ -14,7 +14,7 @@ use crate::out;
 /// Example: ralph completions bash > ~/.local/share/bash-completion/completions/ralph
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// Which shell
+    /// The shell to print the script for
     shell: Shell,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct CompletionsArgs {
 /// Example: ralph man ~/.local/share/man/man1
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Where to write the pages
+    /// The directory to write the pages into
     directory: Option<PathBuf>,
 }
 

@@ -41,12 +41,12 @@ enum Action {
     },
     /// Print the value of one key
     Get {
-        /// For example max_retries or limits.stage_timeout
+        /// The key, for example max_retries or limits.stage_timeout
         key: String,
     },
     /// Set a key in ralph.toml, keeping its comments and order
     Set {
-        /// For example max_retries or limits.stage_timeout
+        /// The key, for example max_retries or limits.stage_timeout
         key: String,
         /// The value, as on a command line: 3, true, 30m, a text
         value: String,

@@ -22,7 +22,7 @@ use crate::out::{self, Render};
 pub(crate) struct SkipArgs {
     #[command(flatten)]
     common: Common,
-    /// The task
+    /// The id of the task
     id: String,
 }
 
@@ -35,13 +35,13 @@ pub(crate) struct SkipArgs {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct NoteArgs {
-    /// What to say
+    /// The text of the note
     text: String,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-/// `ralph note`.
+/// Run `ralph note`: leave a note for the next prompt.
 pub(crate) fn note(context: &Context, args: &NoteArgs) -> Result<(), CommandError> {
     let text = args.text.trim();
     if text.is_empty() {
@@ -57,7 +57,7 @@ pub(crate) fn note(context: &Context, args: &NoteArgs) -> Result<(), CommandErro
     told(&command, &id, holder.as_ref(), &what, args.output.render())
 }
 
-/// `ralph skip`.
+/// Run `ralph skip`: let the running loop skip the task, or skip it at once without a loop.
 pub(crate) fn skip(context: &Context, args: &SkipArgs) -> Result<(), CommandError> {
     let plan = &args.common.plan;
     if running(context).is_none() {
@@ -73,7 +73,7 @@ pub(crate) fn skip(context: &Context, args: &SkipArgs) -> Result<(), CommandErro
     to_the_loop(context, &Command::Skip(id), args.common.render())
 }
 
-/// Which plan the loop works on, unless somebody says otherwise.
+/// Return the plan of the command line, else the plan that the last loop used.
 pub(crate) fn plan_of(context: &Context, history: &History, asked: &PlanArgs) -> PlanArgs {
     let used = history.run.as_ref().map(|run| context.project.ledger_file(&run.plan));
     PlanArgs { plan: asked.plan.clone().or(used.filter(|path| path.exists())) }

@@ -111,7 +111,7 @@ fn report(
     Ok(())
 }
 
-/// What to call the project: its directory's name.
+/// Return the name of the project: the name of its directory.
 pub(crate) fn project_name(context: &Context) -> String {
     let name = context.project.root().file_name().map(Path::new);
     name.map_or_else(|| "plan".to_owned(), |n| n.display().to_string())

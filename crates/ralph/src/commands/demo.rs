@@ -46,9 +46,9 @@ pub(crate) struct DemoArgs {
     web: bool,
 }
 
-/// Where the demo takes place.
+/// Directory of the demo, either temporary or kept.
 enum Place {
-    /// Gone with this value.
+    /// Directory that is removed when this value is dropped.
     Scratch(Scratch),
     Kept(PathBuf),
 }
@@ -175,13 +175,13 @@ fn tell(lines: &[String]) -> Result<(), CommandError> {
     lines.iter().try_for_each(out::line)
 }
 
-/// How long a reader gets for one attempt, on a terminal.
+/// Time to read about one attempt, if the output is a terminal.
 const PACE: Duration = Duration::from_millis(1500);
 
 /// Tells the story of the loop, and in plain words what each turn of it means.
 struct Narrator {
     lines: Lines<io::Stdout>,
-    /// What went wrong with the task last.
+    /// Kind of failure of the last attempt; `None` when it did not fail.
     wrong: Option<FailureKind>,
     pace: Duration,
 }

@@ -16,7 +16,7 @@ use crate::out;
 /// The command that makes the first commit of everything.
 pub(crate) const COMMAND: &str = "git add -A && git commit -m \"first commit\"";
 
-/// The message of that commit.
+/// Message of the first commit when it has the user's files too.
 pub(crate) const MESSAGE: &str = "first commit";
 
 /// The message of a commit of what `ralph init` wrote.

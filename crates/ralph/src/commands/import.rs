@@ -39,7 +39,7 @@ use gather::Gathered;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ImportArgs {
-    /// What it is [default: known from the files]
+    /// The kind of the source [default: known from the files]
     #[arg(value_name = "KIND")]
     kind: Option<String>,
     /// The file or the project, or - for standard input [default: this project]
@@ -50,7 +50,7 @@ pub(crate) struct ImportArgs {
     /// Show what would be created, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Import without asking
     #[arg(short, long)]
     yes: bool,
     #[command(flatten)]
@@ -60,12 +60,12 @@ pub(crate) struct ImportArgs {
 /// An import that is known but not yet made.
 struct Job {
     kind: Kind,
-    /// What it is read from, for people.
+    /// Name of the source, for people.
     from: String,
     found: Found,
     placed: Vec<Placed>,
     into: PathBuf,
-    /// What people should know of the files.
+    /// Remarks about the source files, for people.
     remarks: Vec<String>,
 }
 
@@ -164,7 +164,7 @@ fn refused(gathered: &Gathered, error: ImportError) -> CommandError {
         .hint(error.hint)
 }
 
-/// What would be written, and whether the record gets something new.
+/// Work out the import, and whether it adds something to the record.
 fn preview(context: &Context, job: &Job) -> Result<(Import, bool), CommandError> {
     let shown = context.show(&job.into);
     let import = if job.into.exists() {

@@ -40,9 +40,9 @@ pub(crate) struct InboxArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Show all records
+    /// Show all records of the queue
     List,
-    /// Queue a spec of ralph/specs/
+    /// Add a spec of ralph/specs/ to the queue
     Add {
         /// The spec's file name, for example feature-x.md
         spec: String,
@@ -93,7 +93,7 @@ fn list(context: &Context, render: Render) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// What last happened to an entry, and how long ago.
+/// Describe the last change of an entry and its age.
 fn when(entry: &Entry, now: &str) -> String {
     let (word, at) = match entry.status {
         Status::Pending => ("added", Some(&entry.added_at)),

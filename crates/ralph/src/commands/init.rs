@@ -206,7 +206,8 @@ impl Done {
     }
 }
 
-/// Where the project is, when that is not where the command was started.
+/// Return ` in PATH` for messages when the project is not in the directory of the command. Otherwise
+/// return the empty text.
 fn place(context: &Context) -> String {
     let root = context.project.root();
     if root == context.directory { String::new() } else { format!(" in {}", root.display()) }

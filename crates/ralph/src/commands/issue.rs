@@ -32,9 +32,9 @@ pub(crate) struct IssueArgs {
 enum Action {
     /// Add an issue
     Add {
-        /// What is asked or wrong
+        /// The question or the problem
         description: String,
-        /// How soon; tasks made from it inherit this
+        /// The priority; tasks made from the issue inherit it
         #[arg(long, value_parser = ["high", "medium", "low"])]
         priority: Option<String>,
     },
@@ -42,7 +42,7 @@ enum Action {
     List,
     /// The issue was dealt with: take it out of the plan
     Done {
-        /// The issue
+        /// The id of the issue
         id: String,
     },
 }

@@ -54,7 +54,7 @@ enum Action {
     ///   ralph knowledge show K-constraint-no-force-push
     #[command(verbatim_doc_comment)]
     Show {
-        /// The entry, for example K-gotcha-line-ends
+        /// The id of the entry, for example K-gotcha-line-ends
         id: String,
     },
     /// Find entries that have one of these words; what matters most comes first
@@ -63,13 +63,13 @@ enum Action {
     ///   ralph knowledge search parser utf-8
     #[command(verbatim_doc_comment)]
     Search {
-        /// What to look for
+        /// The words to search for
         #[arg(required = true)]
         words: Vec<String>,
         /// Also in what was superseded or retired
         #[arg(long)]
         all: bool,
-        /// At most this many
+        /// Show at most this many entries
         #[arg(short = 'n', long = "number", value_name = "N", default_value_t = MOST)]
         number: usize,
     },
@@ -83,7 +83,7 @@ enum Action {
     Verify,
 }
 
-/// The texts of both files.
+/// Texts of both files of the knowledge index.
 struct Texts {
     markdown: Option<String>,
     json: Option<String>,
@@ -123,14 +123,14 @@ pub(crate) fn run(context: &Context, args: &KnowledgeArgs) -> Result<ExitCode, C
     Ok(ExitCode::SUCCESS)
 }
 
-/// Which entries a search looks at.
+/// Set of entries that a search looks at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     InForce,
     All,
 }
 
-/// What is in force and speaks of one of these words.
+/// Find entries in force that contain one of these words.
 pub(crate) fn find(
     context: &Context,
     words: &[String],
@@ -145,7 +145,7 @@ fn found(texts: &Texts, words: &[String], which: Which, number: usize) -> Vec<It
     search(&known.items, words, number).into_iter().cloned().collect()
 }
 
-/// What is known; a damaged history is told and left out.
+/// Read the entries from the texts. Warn about a damaged history and leave it out.
 fn known(texts: &Texts) -> Knowledge {
     let known = knowledge(texts.files());
     if let Some(damage) = &known.damage {
@@ -199,7 +199,7 @@ fn row(item: &Item) -> Vec<String> {
     vec![item.id.as_deref().map_or_else(|| "-".to_owned(), out::clean), text]
 }
 
-/// What to say about an entry that is not in force.
+/// Return the reason why an entry is not in force; `None` when it is.
 fn status(item: &Item) -> Option<String> {
     match &item.status {
         Status::Active => None,
@@ -247,7 +247,8 @@ fn show(
     rows.print()
 }
 
-/// What is wrong with both files, and how many entries are in force; nothing when there is no index.
+/// Check both files. Return the violations and the number of entries in force; `None` when there is no
+/// index.
 pub(crate) fn check(context: &Context) -> Result<Option<(Vec<Violation>, usize)>, CommandError> {
     let texts = Texts::read(context)?;
     if texts.files() == Files::default() {
@@ -257,7 +258,7 @@ pub(crate) fn check(context: &Context) -> Result<Option<(Vec<Violation>, usize)>
     Ok(Some((found, knowledge(texts.files()).active().count())))
 }
 
-/// What is wrong with the files by themselves, and against those of the last commit.
+/// List the violations in the files themselves and in the changes since the last commit.
 fn violations(texts: &Texts, committed: Option<&Texts>) -> Vec<Violation> {
     let now = texts.files();
     let mut found = verify(Files::default(), now).err().unwrap_or_default();

@@ -91,7 +91,7 @@ pub(crate) fn run(context: &Context, args: &LandArgs) -> Result<ExitCode, Comman
     Ok(ExitCode::from(if report.waits.is_some() { WAITS } else { 0 }))
 }
 
-/// What happened, a sentence a line.
+/// Describe the result, one sentence per line.
 fn lines(report: &LandReport) -> Vec<String> {
     let mut lines = Vec::new();
     let commits = |n: usize| out::count(n, "commit");

@@ -16,13 +16,13 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
 
-/// What a trial needs.
+/// Inputs for trying gates in a lane.
 pub(crate) struct LaneTrialJob<'j, 'r> {
     pub(crate) context: &'j Context,
     pub(crate) repo: &'j Repo<'r>,
     pub(crate) runner: &'j Runner,
     pub(crate) settings: LaneSettings,
-    /// How the paths of the logs begin.
+    /// Prefix of the paths of the logs.
     pub(crate) logs: PathBuf,
 }
 
@@ -79,7 +79,8 @@ fn run_in(
     Ok(ran?)
 }
 
-/// What differs between home and the lane. What cannot be found out is left out: it only explains.
+/// Collect the differences between home and the lane. Facts that cannot be found out are left out,
+/// because they only explain the results.
 fn difference(job: &LaneTrialJob<'_, '_>, trial: &LaneTrial<'_>) -> LaneDifference {
     let root = job.context.project.root();
     let tree = look_at(job.context, job.repo).unwrap_or_default();

@@ -20,7 +20,7 @@ use crate::out::{self, Render};
 pub(crate) struct LogArgs {
     #[command(flatten)]
     common: Common,
-    /// At most this many
+    /// Show at most this many entries
     #[arg(short = 'n', long = "number", value_name = "N")]
     number: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! What can be typed after every command that runs a loop.
+//! Options that the commands which run a loop share.
 
 use clap::Args;
 use ralph_core::config::Flag;
@@ -13,7 +13,7 @@ pub(crate) struct LoopArgs {
     /// Stop when this many dollars are spent
     #[arg(long, value_name = "DOLLARS")]
     max_cost: Option<String>,
-    /// What prompts remember: handoff-only, handoff-plus-index or agent-orchestrated
+    /// The memory that prompts get: handoff-only, handoff-plus-index or agent-orchestrated
     #[arg(long, value_name = "MODE")]
     mode: Option<String>,
     /// The backend to use
@@ -53,7 +53,7 @@ pub(crate) struct StageArgs {
     /// Longest time of one backend run, in milliseconds
     #[arg(long, value_name = "MS")]
     timeout: Option<u64>,
-    /// Most iterations of one spec
+    /// Limit the iterations of one spec to this number
     #[arg(long, value_name = "N")]
     max_iterations: Option<String>,
     /// Most agents at once when issues are investigated or tasks verified [default: all, at most 16]
@@ -101,7 +101,7 @@ impl LoopArgs {
         own.into_iter().chain(mine).flatten().collect()
     }
 
-    /// What was asked for beyond the configuration.
+    /// Return the options of the loop that are not in the configuration.
     pub(crate) fn options(&self) -> Options {
         Options {
             no_wait: self.no_wait,
@@ -111,7 +111,7 @@ impl LoopArgs {
         }
     }
 
-    /// Who reads the output of a dry run.
+    /// Return the kind of output for a dry run.
     pub(crate) fn render(&self) -> Render {
         Render::from_flag(self.json)
     }

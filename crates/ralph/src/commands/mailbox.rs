@@ -84,7 +84,7 @@ pub(crate) fn ask_for_tool(
 /// The commands of ralph in a loop, for its backends.
 #[derive(Debug)]
 pub(crate) struct LoopCommands {
-    /// The root of the project.
+    /// Root of the project that the loop works in.
     pub(crate) project: PathBuf,
 }
 

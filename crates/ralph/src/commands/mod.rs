@@ -123,7 +123,7 @@ fn is_endless(command: &Command) -> bool {
     matches!(command, Command::Status(args) if args.watch)
 }
 
-/// What a command does, as far as a backend is concerned.
+/// Return the kind of access that a command needs. It decides whether a backend may use the command.
 fn access(command: &Command) -> Access {
     match command {
         Command::Status(_)

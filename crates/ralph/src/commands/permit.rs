@@ -1,10 +1,10 @@
-//! What a backend may do with ralph: look, and say a few things.
+//! Rights of a backend in ralph: it may look, and say a few things.
 //!
-//! A loop starts backends with `RALPH_ATTEMPT` and `RALPH_MAILBOX`. A command that finds both asks the loop
-//! ([`super::mailbox`]), which carries it out on behalf of the backend, within what is allowed here. A
-//! command that descends from the loop of its project, whatever its environment says, and does not ask it
-//! may only look. In another project it is a command like any other: a backend that works on ralph itself
-//! has to test it.
+//! A loop starts backends with `RALPH_ATTEMPT` and `RALPH_MAILBOX`. A command that finds both variables
+//! asks the loop ([`super::mailbox`]). The loop carries it out on behalf of the backend, within the
+//! limits of this module. A command that descends from the loop of its project and does not ask the
+//! loop may only look, whatever its environment says. In another project it is a command like any
+//! other, because a backend that works on ralph itself has to test it.
 
 use std::path::Path;
 
@@ -22,11 +22,11 @@ use super::control::running;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// What a command does, as far as a backend is concerned.
+/// Kind of access that a command needs. It decides whether a backend may use the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Look,
-    /// It says something that a backend may say; the command itself sees to the rest.
+    /// Say something that a backend may say. The command itself checks the details.
     Say,
     Decide,
 }
@@ -35,7 +35,6 @@ pub(crate) enum Access {
 #[derive(Clone, Debug)]
 pub(crate) struct Inside {
     pub(crate) attempt: String,
-    /// The task it is about.
     pub(crate) task: Id,
 }
 
@@ -47,7 +46,7 @@ const ALLOWED: &str = "a backend may use `ralph task add`, `ralph task done` and
 #[derive(Clone, Debug)]
 pub(crate) struct Behalf {
     pub(crate) caller: MailboxCaller,
-    /// What it gave the command to read.
+    /// Standard input that the backend gave to the command.
     pub(crate) input: Option<String>,
 }
 

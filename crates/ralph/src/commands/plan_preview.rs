@@ -48,7 +48,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// What becomes of the tasks that the spec has.
+/// Return the word for what happens to the open tasks of the spec.
 fn fate(planning: &Planning) -> &'static str {
     match planning.existing {
         Existing::Merge => "stay",

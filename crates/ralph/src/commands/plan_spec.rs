@@ -145,7 +145,7 @@ fn plan_path(context: &Context, args: &PlanSpecArgs) -> Result<PathBuf, CommandE
     }
 }
 
-/// What is to be planned; `None` when there is nothing to do, which was told.
+/// Collect the plans to make. `None` when there is nothing to do, after a message to the user.
 fn plannings(
     context: &Context,
     args: &PlanSpecArgs,
@@ -196,7 +196,7 @@ fn unplanned(plan: &Plan, spec: &str) -> bool {
     !listed && needs_plan(plan, spec)
 }
 
-/// What becomes of the tasks that a spec has; `None` when the user wants to leave it.
+/// Decide what happens to the tasks that a spec already has. `None` when the user cancels.
 fn existing(
     args: &PlanSpecArgs,
     plan: &Plan,

@@ -33,15 +33,15 @@ enum Question {
     Stage,
     /// The number of the current iteration; 0 before the first run
     Iteration,
-    /// What comes next: {"action", "item", "items"}
+    /// The next step: {"action", "item", "items"}
     Next,
-    /// Tasks: {"pending": […], "done": […]}
+    /// The tasks: {"pending": […], "done": […]}
     Tasks {
         /// Only the array of tasks that are claimed to be done
         #[arg(long)]
         done: bool,
     },
-    /// Open issues, as an array
+    /// The open issues, as an array
     Issues,
     /// All records of the inbox, as an array
     Inbox,

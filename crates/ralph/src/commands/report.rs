@@ -91,7 +91,7 @@ fn plan_args(context: &Context, args: &ReportArgs, past: &Past) -> PlanArgs {
     PlanArgs { plan: args.common.plan.plan.clone().or(last) }
 }
 
-/// Which commits are on the branch, and what of the ledger is in git.
+/// Ask git which commits are on the branch and which parts of the ledger are in git.
 fn ask_git(
     context: &Context,
     commits: &[&str],

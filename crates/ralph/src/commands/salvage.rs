@@ -46,7 +46,7 @@ enum Action {
     ///
     /// Example: ralph salvage diff 7 | git apply --3way
     Diff {
-        /// Which one
+        /// The number of an iteration, the id of an attempt or the beginning of one, or `last`
         #[arg(value_name = "NAME", default_value = "last")]
         which: String,
     },
@@ -58,7 +58,7 @@ enum Action {
     /// Example: ralph salvage restore last
     #[command(verbatim_doc_comment)]
     Restore {
-        /// Which one
+        /// The number of an iteration, the id of an attempt or the beginning of one, or `last`
         #[arg(value_name = "NAME", default_value = "last")]
         which: String,
     },
@@ -73,7 +73,7 @@ enum Action {
         /// Give up all but the newest N instead, whatever their age
         #[arg(long, value_name = "N")]
         keep: Option<usize>,
-        /// Only say what would go
+        /// Show what would be given up, and change nothing
         #[arg(long)]
         dry_run: bool,
     },
@@ -104,7 +104,7 @@ pub(crate) fn run(context: &Context, args: &SalvageArgs) -> Result<(), CommandEr
     }
 }
 
-/// Whether something happens.
+/// Choice between a real run and a dry run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Doing {
     It,
@@ -294,7 +294,7 @@ impl Kept<'_> {
     }
 }
 
-/// It does not fit what is there now.
+/// Return the error for work that does not fit the current files.
 fn misfit(error: GitError, kept: &Salvage, name: &str) -> CommandError {
     let GitError::Failed { message, .. } = &error else { return error.into() };
     let why: Vec<&str> = message.lines().filter_map(|line| line.strip_prefix("error: ")).collect();

@@ -157,8 +157,8 @@ fn tasks_of(plan: &Plan, spec: &str) -> (usize, usize) {
     (open, done + buried)
 }
 
-/// What a typed spec is called in this plan: a file name in plan.jsonl, the file's own word
-/// elsewhere.
+/// Return the name of a typed spec in this plan. In plan.jsonl it is a file name; in other formats it
+/// is the typed word.
 pub(crate) fn spec_of(plan: &Plan, typed: &str) -> Result<String, CommandError> {
     match plan.format {
         Format::Jsonl => spec::name(typed).map_err(CommandError::usage),

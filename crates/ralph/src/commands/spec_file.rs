@@ -14,15 +14,15 @@ use crate::error::CommandError;
 /// Largest spec, in bytes. An agent reads what does not fit into its prompt from the file.
 const LARGEST: usize = 16 * 1024 * 1024;
 
-/// Where projects without `ralph/specs/` keep theirs.
+/// Folder of specs in projects without `ralph/specs/`.
 const ELSEWHERE: &str = "specs";
 
 /// A spec that can be worked on.
 #[derive(Clone, Debug)]
 pub(crate) struct SpecFile {
-    /// As plans call it.
+    /// Name of the spec in plans.
     pub(crate) name: String,
-    /// Relative to the project.
+    /// Path relative to the project.
     pub(crate) file: String,
     pub(crate) text: String,
 }
@@ -56,7 +56,7 @@ pub(crate) fn untouched(file: &str) -> CommandError {
         .hint(format!("open {file} and say what you want, in your own words"))
 }
 
-/// Where a typed spec is, and what it is called; `None` when there is no such file.
+/// Find the name and the path of a typed spec; `None` when there is no such file.
 pub(crate) fn find(
     context: &Context,
     typed: &str,

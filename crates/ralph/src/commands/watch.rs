@@ -25,7 +25,7 @@ use tail::Tail;
 
 /// Lines of output that can be scrolled back to.
 const KEPT: usize = 5000;
-/// How often it is looked whether a loop runs, and which log is the newest.
+/// Time between two looks for a running loop and for the newest log.
 const NOW_AND_THEN: Duration = Duration::from_secs(1);
 
 /// Watch the loop that runs, and steer it
@@ -86,7 +86,7 @@ struct Window<'c> {
     looked: Option<Instant>,
     tail: Tail,
     output: Vec<Line>,
-    /// How long the output was when it was last told.
+    /// Number of lines of output when the view last got it.
     told: usize,
     /// The last thing that went wrong with looking, so that it is told once.
     trouble: Option<String>,
@@ -149,7 +149,8 @@ impl<'c> Window<'c> {
         }
     }
 
-    /// Which backend wrote a log, as far as the journal knows.
+    /// Return the backend that wrote a log. A log that is not in the journal counts as one of the last
+    /// attempt.
     fn backend_of(&self, log: &std::path::Path) -> Option<String> {
         let name = log.strip_prefix(self.context.project.root()).ok()?.to_string_lossy();
         let attempts = &self.history.attempts;
@@ -157,7 +158,7 @@ impl<'c> Window<'c> {
         by.or(attempts.last()).map(|view| view.started.backend.clone())
     }
 
-    /// What a backend said, and then what became of it.
+    /// Append the new lines of the log to the output, and then the events that follow them.
     fn read_on(&mut self) {
         self.tail.read(self.context.project.root().to_str(), &mut self.output);
         self.output.append(&mut self.events);

@@ -1,6 +1,6 @@
-//! What is known about single agents, where the protocol leaves it open. Measured, not read.
+//! Facts about single agents that the protocol leaves open. All of them were measured.
 
-/// What the tokens in the answer to a prompt count.
+/// Scope of the token counts in the answer to a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tokens {
     Turn,
@@ -10,18 +10,18 @@ pub(super) enum Tokens {
     LastStep,
 }
 
-/// How an agent tells of a failed turn that it ends like a good one.
+/// Sign of a failed turn that an agent otherwise ends like a good one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tell {
-    /// It does not, or it answers the prompt with an error as it should.
+    /// The agent gives no sign, or it answers the prompt with an error as it should.
     Nothing,
     /// `_meta.codex.threadStatus` of a session info is `systemError`.
     ThreadStatus,
-    /// Its last piece of text begins with `Error: `, and the answer has no usage.
+    /// The last piece of text begins with `Error: `, and the answer has no usage.
     ErrorText,
 }
 
-/// How much of a tool call an agent says when it first speaks of it.
+/// Amount of a tool call in the agent's first message about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FirstWord {
     /// All of it, if there is any input at all.
@@ -40,9 +40,7 @@ pub(super) struct Agent {
     /// The prompt that makes it compact its context.
     pub(super) compact: Option<&'static str>,
     pub(super) tokens: Tokens,
-    /// How it tells of a failure.
     pub(super) tell: Tell,
-    /// How much of a tool call its first word holds.
     pub(super) first_word: FirstWord,
     /// Variables that make it behave as a child.
     pub(super) env: &'static [(&'static str, &'static str)],
@@ -119,7 +117,7 @@ pub(super) fn known(name: &str) -> Option<&'static Agent> {
     AGENTS.iter().find(|agent| file.contains(agent.word))
 }
 
-/// What is assumed of an agent that is not known.
+/// Return the assumptions about an agent that is not in the table.
 pub(super) fn unknown() -> &'static Agent {
     &PLAIN
 }

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use crate::backend::ToolStatus;
 use crate::backend::heard::MOST_TEXT;
 
-/// What two agents call the tool call that is a compaction.
+/// Title that two agents give to the tool call of a compaction.
 const COMPACTION: &str = "Compact conversation";
-/// What of a call has become an event.
+/// Part of a tool call that has become an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Told {
     #[default]
@@ -21,7 +21,6 @@ pub(super) enum Told {
 
 #[derive(Debug, Default)]
 pub(super) struct Call {
-    /// What has become an event.
     pub(super) told: Told,
     name: Option<String>,
     title: Option<String>,
@@ -29,7 +28,7 @@ pub(super) struct Call {
     input: Option<Value>,
     path: Option<String>,
     text: String,
-    /// What a command has written so far, where an agent gives that in pieces.
+    /// Output of a command so far, from agents that send it in pieces.
     output: String,
 }
 
@@ -101,12 +100,13 @@ impl Call {
         self.kind.unwrap_or_default()
     }
 
-    /// What it is about, for people.
+    /// Return the title of the call, for people.
     pub(super) fn title(&self) -> Option<String> {
         self.title.clone()
     }
 
-    /// Its input; where an agent does not say, what it is about and which file it touches.
+    /// Return the arguments of the call.
+    /// If the agent does not send them, return its title and its file instead.
     pub(super) fn input(&self) -> Value {
         self.input.clone().unwrap_or_else(|| {
             let mut input = Map::new();
@@ -130,7 +130,7 @@ impl Call {
         self.kind == Some(ToolKind::Think) && self.title.as_deref() == Some(COMPACTION)
     }
 
-    /// How a call with this status ended, if it did.
+    /// Return the result of a call with this status, or `None` while the call runs.
     pub(super) fn ended(status: ToolCallStatus) -> Option<ToolStatus> {
         match status {
             ToolCallStatus::Completed => Some(ToolStatus::Ok),
@@ -145,7 +145,7 @@ impl Call {
     }
 }
 
-/// What a raw output says, in the members where agents put it.
+/// Read the text of a raw output from the members in which agents put it.
 fn output(raw: &Value) -> String {
     match raw {
         Value::Null => String::new(),
@@ -167,7 +167,7 @@ fn replace<T>(old: &mut Option<T>, new: Option<T>) {
     }
 }
 
-/// Whether an input says anything.
+/// Check whether an input contains anything.
 fn is_something(value: &Value) -> bool {
     match value {
         Value::Null => false,

@@ -32,7 +32,7 @@ const DENIED: usize = 32;
 /// Most characters of a line that are kept for a message.
 const SAMPLE: usize = 200;
 
-/// Which request of ours is open.
+/// Request to the agent that is not answered yet.
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
     Initialize,
@@ -47,7 +47,7 @@ enum End {
     Failed(Failure),
 }
 
-/// What has come in at all.
+/// Kind of output received from the agent so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Heard {
     Nothing,
@@ -327,7 +327,7 @@ impl Client {
         !self.denied.is_empty() && !as_asked
     }
 
-    /// What an end without the agent's word means.
+    /// Return the outcome of a process that ended before the agent ended its turn.
     fn cut_short(&self, ending: Ending, stderr: &str) -> Outcome {
         let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
         let last = last.map(|line| line.trim().to_owned());

@@ -1,4 +1,4 @@
-//! What an error in the dialogue means.
+//! Failures of a turn, read from the errors in the dialogue.
 
 use agent_client_protocol_schema::v1::{Error, ErrorCode};
 use serde_json::Value;

@@ -42,27 +42,26 @@ use agents::Agent;
 /// An ACP agent, as `ralph.toml` describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The name in `ralph.toml`.
+    /// Name of the backend in `ralph.toml`.
     pub name: String,
-    /// The program.
     pub program: String,
-    /// Its arguments, those that make it speak ACP included.
+    /// Arguments of the program, including those that make it use ACP.
     pub args: Vec<String>,
     /// The mode to set for a session, instead of the one that fits the permissions.
     pub mode: Option<String>,
-    /// Where it works, as an absolute path: the protocol wants it told.
+    /// Working directory as an absolute path. The protocol requires it.
     pub cwd: String,
 }
 
 impl Options {
-    /// What is known of this agent.
+    /// Return the known facts about this agent.
     fn agent(&self) -> Option<&'static Agent> {
         let words = std::iter::once(&self.program).chain(&self.args);
         words.map(String::as_str).find_map(agents::known)
     }
 }
 
-/// The driver.
+/// Driver for agents that use the Agent Client Protocol.
 #[derive(Clone, Debug)]
 pub struct Acp {
     options: Options,
@@ -70,7 +69,7 @@ pub struct Acp {
 }
 
 impl Acp {
-    /// A driver for this agent.
+    /// Create a driver for this agent.
     pub fn new(options: Options) -> Self {
         let agent = options.agent();
         Self { options, agent }

@@ -13,8 +13,9 @@ pub(super) enum Verdict {
     Reject,
 }
 
-/// What the policy says about a tool of this kind. Under the program's own settings it asks because
-/// they do not allow it, and nobody is there to be asked.
+/// Return the answer of the policy for a tool of this kind.
+/// Under the program's own settings, the agent asks only about tools that they do not allow.
+/// No person is there to answer, so the tool is rejected.
 pub(super) fn verdict(policy: Permissions, kind: ToolKind) -> Verdict {
     match (policy, kind) {
         (Permissions::Bypass, _)

@@ -1,8 +1,8 @@
-//! What a session is set to before the prompt: its mode, its permissions, its model.
+//! Settings of a session before the prompt: its mode, its permissions and its model.
 //!
 //! Agents offer these as modes (`session/set_mode`), as configuration options
-//! (`session/set_config_option`), and models also in an older way (`session/set_model`). What is set
-//! is chosen from what the agent says it has.
+//! (`session/set_config_option`), and models also in an older way (`session/set_model`). ralph
+//! sets only values that the agent offers.
 
 use agent_client_protocol_schema::v1::{
     AGENT_METHOD_NAMES, SessionConfigKind, SessionConfigOption, SessionConfigOptionCategory,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::backend::Permissions;
 
-/// Modes that act without asking.
+/// Names of the modes in which an agent acts without asking.
 const BYPASS: [&str; 4] = ["bypassPermissions", "yolo", "agent-full-access", "full-access"];
 /// Modes that change nothing, or ask first; the last one also makes the agent only plan.
 const READ_ONLY: [&str; 3] = ["read-only", "default", "plan"];
@@ -25,7 +25,7 @@ const ALLOW_ALL: (&str, &str, &str) = ("allow_all", "on", "off");
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     Must,
-    /// It does: permissions are also answered one by one.
+    /// The run makes sense without the setting, because ralph also answers permission requests.
     May,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Setting {
     pub(super) params: Value,
 }
 
-/// What an agent said about a session it opened.
+/// Modes, options and models that an agent offers for a session.
 pub(super) struct Offer<'a> {
     session: &'a str,
     result: &'a Value,
@@ -66,7 +66,7 @@ impl<'a> Offer<'a> {
             .or_else(|| self.result.pointer("/models/currentModelId")?.as_str().map(str::to_owned))
     }
 
-    /// How much the current model can hold, where the agent says so beside its name.
+    /// Return the context size of the current model, if the agent gives it beside the model's name.
     pub(super) fn window(&self) -> Option<u64> {
         let models = self.result.get("models")?;
         let current = models.get("currentModelId")?;
@@ -130,7 +130,7 @@ impl<'a> Offer<'a> {
         format!("it has no mode `{wish}`, but {}", offered.join(", "))
     }
 
-    /// The ids of all modes.
+    /// Return the ids of all modes.
     fn modes(&self) -> Vec<String> {
         if let Some(modes) = &self.modes {
             return modes.available_modes.iter().map(|mode| mode.id.to_string()).collect();

@@ -18,10 +18,10 @@ use crate::backend::{CompactionTrigger, Context, Event, Money, ToolStatus};
 /// Most tool calls that are remembered at a time.
 const CALLS: usize = 1024;
 
-/// Whether an update became events.
+/// Result of reading an update of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Understood {
-    /// It did, or it says nothing.
+    /// The update became events, or it contains no information.
     Yes,
     No,
 }
@@ -34,12 +34,12 @@ struct Compaction {
     after: Option<u64>,
 }
 
-/// What has been heard of the turn.
+/// State collected from one turn of the agent.
 #[derive(Debug)]
 pub(super) struct Turn {
     agent: &'static Agent,
     pub(super) meter: Meter,
-    /// What the model can hold.
+    /// Context size of the model in tokens.
     window: Option<u64>,
     calls: BTreeMap<String, Call>,
     answer: Tail,
@@ -75,12 +75,12 @@ impl Turn {
         }
     }
 
-    /// Which agent it is, once it has said so.
+    /// Set the agent after it has given its name.
     pub(super) fn agent(&mut self, agent: &'static Agent) {
         self.agent = agent;
     }
 
-    /// How much the model can hold, where the session's description says so.
+    /// Set the context size of the model from the description of the session.
     pub(super) fn window(&mut self, window: Option<u64>) {
         self.window = window;
     }

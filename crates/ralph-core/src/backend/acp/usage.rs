@@ -53,7 +53,7 @@ impl Count {
 /// The tokens of one prompt, added up from wherever the agent gives them.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
-    /// What the session had used before.
+    /// Usage of the session before this run.
     before: Spent,
     /// Added up from the pieces of text that carry a usage.
     pieces: Option<Spent>,
@@ -61,7 +61,7 @@ pub(super) struct Meter {
     answer: Option<Spent>,
     /// The first total of dollars, seen before the prompt.
     start: Option<f64>,
-    /// The last total of dollars.
+    /// Last total in dollars that the agent reported.
     dollars: Option<f64>,
 }
 
@@ -87,7 +87,7 @@ impl Meter {
         spent.tokens().map(|tokens| tokens.input.saturating_add(tokens.output))
     }
 
-    /// The answer to the prompt.
+    /// Read the usage from the answer to the prompt.
     pub(super) fn answer(&mut self, response: &PromptResponse, tokens: Tokens) {
         let quota = response.meta.as_ref().and_then(|meta| meta.get("quota"));
         let spent = match &response.usage {
@@ -103,7 +103,7 @@ impl Meter {
         };
     }
 
-    /// What this run has used, as far as somebody said so.
+    /// Return the usage of this run. Unknown numbers are `None`.
     pub(super) fn spent(&self) -> Spent {
         let tokens = self.answer.or(self.pieces).unwrap_or_default();
         Spent { cost: self.cost(), ..tokens }
@@ -145,7 +145,8 @@ fn has_models(quota: &Value) -> bool {
     quota.get("model_usage").and_then(Value::as_array).is_some_and(|models| !models.is_empty())
 }
 
-/// What a total has grown since; a total that is below what was there before counts anew.
+/// Return the growth of a total since `before`.
+/// A total below `before` counts from zero.
 fn grown(now: Spent, before: Spent) -> Spent {
     if now.input < before.input || now.output < before.output { now } else { now.since(before) }
 }

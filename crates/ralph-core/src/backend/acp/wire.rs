@@ -5,10 +5,10 @@ use agent_client_protocol_schema::v1::{Error, Request, RequestId};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// A message from the agent.
+/// Message received from the agent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Message {
-    /// It asks something and waits.
+    /// A request of the agent, which waits for an answer.
     Request {
         id: Value,
         method: String,
@@ -18,7 +18,7 @@ pub(super) enum Message {
         method: String,
         params: Value,
     },
-    /// It answers our request with this number.
+    /// The answer to our request with this number.
     Response {
         id: u64,
         result: Result<Value, Error>,

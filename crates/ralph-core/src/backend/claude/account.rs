@@ -1,7 +1,8 @@
-//! What a run of claude has used.
+//! Usage of a run of claude.
 //!
-//! While it runs, only the tokens that its main agent read are known: an event carries the output
-//! tokens of the moment its message began. The `result` has the rest, once per turn.
+//! During the run, only the tokens that the main agent read are known, because an event carries
+//! the output tokens of the moment at which its message began. The `result` event has the rest,
+//! once per turn.
 
 use serde_json::{Map, Value};
 
@@ -17,7 +18,7 @@ const OF_MODEL: [&str; 4] =
 #[derive(Debug)]
 pub(super) struct Account {
     before: Spent,
-    /// What the results of earlier turns said.
+    /// Usage from the results of earlier turns.
     done: Option<Spent>,
 }
 
@@ -34,8 +35,9 @@ impl Account {
         }
     }
 
-    /// What this result says with that of earlier turns. `total_cost_usd` is the whole session's
-    /// and `usage` leaves compactions out, so the program's own difference comes first.
+    /// Add a result to those of earlier turns and return the sum.
+    /// The program's own difference comes first, because `total_cost_usd` counts the whole session
+    /// and `usage` leaves compactions out.
     pub(super) fn with_result(&mut self, result: &Map<String, Value>) -> Spent {
         let models = object(result, "model_usage_since_last_result").into_iter().flatten();
         let models = models.filter_map(|(_, model)| model.as_object());

@@ -1,7 +1,7 @@
-//! How a run of claude ended.
+//! Outcome of a run of claude.
 //!
-//! What ralph did to it comes first, then the `result` event, and only without one the exit code and
-//! what stands on standard error. `subtype: "success"` is also what a failed call of the model says:
+//! An action of ralph comes first, then the `result` event. Only without that event do the exit
+//! code and standard error count. A failed call of the model also has `subtype: "success"`; then
 //! `is_error` decides.
 
 use super::reader::{ClaudeReader, Ended};
@@ -29,7 +29,7 @@ pub(super) fn outcome(run: &ClaudeReader, heard: &Heard, exit: &Exit, stderr: &s
     }
 }
 
-/// What a result says went wrong.
+/// Return the outcome of a `result` event, or `None` if it reports success.
 fn finished(run: &ClaudeReader, result: &Ended, ending: Ending) -> Option<Outcome> {
     match result.reason.as_str() {
         "max_turns" => return Some(Outcome::MaxTurns),
@@ -66,7 +66,7 @@ fn failed(run: &ClaudeReader, text: &str, status: Option<u16>) -> Outcome {
     recognised(run, text, status).unwrap_or_else(|| of_model(&message(text), status))
 }
 
-/// What the text, the status or the program's own word for the error says.
+/// Classify a failure by its text, its status or the program's own word for the error.
 fn recognised(run: &ClaudeReader, text: &str, status: Option<u16>) -> Option<Outcome> {
     let word = run.error.as_ref().map_or("", |error| error.kind.as_str());
     let mut outcome = judge_text(text, status).or_else(|| judge_text(word, None))?;

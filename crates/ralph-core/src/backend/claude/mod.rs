@@ -23,14 +23,14 @@ use super::{
 /// Longest text given as one argument; the kernel's own limit is 128 KiB.
 const MOST_ARGUMENT: usize = 100_000;
 
-/// What keeps it from waiting for, or changing into, something else while it works.
+/// Environment variables that turn off background tasks, extra network traffic and updates.
 const ALONE: [(&str, &str); 3] = [
     ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("DISABLE_AUTOUPDATER", "1"),
 ];
 
-/// Claude Code.
+/// Driver of Claude Code (`claude -p`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Claude;
 

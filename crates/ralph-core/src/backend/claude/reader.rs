@@ -18,7 +18,7 @@ use crate::backend::{
     Usage, wire,
 };
 
-/// Reads one run of claude.
+/// Reader for the output of one run of claude.
 #[derive(Debug)]
 pub(super) struct ClaudeReader {
     pub(super) heard: Heard,
@@ -38,7 +38,7 @@ pub(super) struct ClaudeReader {
     pub(super) result: Option<Ended>,
 }
 
-/// What the program says when its model fails for good.
+/// Report of the program that a call to its model failed for good.
 #[derive(Debug, Default)]
 pub(super) struct ApiFailure {
     pub(super) kind: String,
@@ -238,7 +238,8 @@ impl ClaudeReader {
         Some(())
     }
 
-    /// It comes again for each turn and after a compaction; only news is told.
+    /// Report the start of the session.
+    /// The `init` event comes again for each turn and after a compaction. Only changes are reported.
     fn init(&mut self, line: &Map<String, Value>, events: &mut Vec<Event>) {
         let (session, model) = (text(line, "session_id"), text(line, "model"));
         if self.is_started

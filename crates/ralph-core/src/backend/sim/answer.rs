@@ -5,12 +5,11 @@ use serde_json::{Map, Value, json};
 use super::op::Shape;
 use super::scenario::{Claim, ClaimStep, Form};
 
-/// What the handoff is about.
+/// Facts about a run that go into its handoff.
 pub(super) struct Facts<'a> {
     pub(super) task: &'a str,
     /// Files and what was done to them.
     pub(super) touched: &'a [(String, &'static str)],
-    /// Whether a schema was given.
     pub(super) shape: Shape,
 }
 

@@ -1,4 +1,4 @@
-//! Which rule is for a prompt, and which attempt on which task it is.
+//! Choice of the rule for a prompt, with the task and the number of the attempt.
 
 use super::fault::hash;
 use super::scenario::{Rule, Scenario, Step};
@@ -9,16 +9,15 @@ const TASK_SECTION: &str = "## Current Task";
 /// A prompt that begins so asks for a compaction and is no work.
 pub const COMPACT: &str = "/compact";
 
-/// What was chosen for a prompt.
+/// Rule chosen for a prompt, with its task and its attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// The rule to follow.
     pub rule: Rule,
     /// The name of the counter of its attempts.
     pub counter: String,
-    /// Which attempt this is, from 1.
+    /// Number of the attempt, counted from 1.
     pub attempt: u64,
-    /// The task's id, or `none`.
+    /// Id of the task, or `none` if the prompt names no task.
     pub task: String,
 }
 

@@ -4,9 +4,8 @@
 /// One file of a project that ralph makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DemoFile {
-    /// Where it goes.
+    /// Path of the file, relative to the project.
     pub path: &'static str,
-    /// What is in it.
     pub text: &'static str,
 }
 

@@ -10,7 +10,7 @@ use super::op::{Access, Ask, Op, Performance, Shape};
 use super::scenario::{Act, Answer, Chance, Failure, Garbage, Scenario, Sigterm, Spawn, Step};
 use crate::backend::{CompactionTrigger, Context, LimitStatus, Usage};
 
-/// What a run of the chosen rule does.
+/// Expand the chosen rule into the operations of a run.
 pub fn expand(scenario: &Scenario, choice: &Choice, prompt: &str, ask: &Ask) -> Performance {
     let mut steps = choice.rule.steps.clone();
     if choice.rule.chance == Chance::Faults
@@ -48,7 +48,7 @@ pub fn expand(scenario: &Scenario, choice: &Choice, prompt: &str, ask: &Ask) -> 
     Performance { ops: run.ops, silent_after: choice.rule.silent_after, sigterm: run.sigterm }
 }
 
-/// Whether the next step comes.
+/// Continuation after a step: the next step, or the end of the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Next,
@@ -194,7 +194,7 @@ impl Run<'_> {
         }
     }
 
-    /// Steps that only print numbers.
+    /// Perform a step that only reports something, such as tokens, costs or retries.
     fn report(&mut self, step: &Step) -> Flow {
         let window = self.window;
         let tokens = |percent: u64| window.saturating_mul(percent) / 100;
@@ -334,7 +334,7 @@ impl Run<'_> {
     }
 }
 
-/// How a tool call is shown: its name and what it is about.
+/// Return the tool name and the target of a tool call, for display.
 fn call_of(act: &Act) -> (&'static str, &str) {
     match act {
         Act::Write { path, .. } => ("write", path),

@@ -11,7 +11,7 @@ use super::scenario::{
 };
 use crate::word_enum::word_enum;
 
-/// Where a process of a fault lives no longer than this, should nobody end it.
+/// Command of a process that a fault leaves behind. The process ends by itself after ten minutes.
 const STRAY: &str = "exec sleep 600";
 
 /// Bytes of the line of [`Fault::GiantLine`].
@@ -23,12 +23,12 @@ const TEST_FILES: &str =
 macro_rules! faults {
     ($( $(#[doc = $doc:literal])+ $name:ident = $word:tt, )+) => {
         word_enum! {
-            /// One way to misbehave.
+            /// Way in which the sim misbehaves.
             Fault { $( $(#[doc = $doc])+ $name = $word, )+ }
         }
 
         impl Fault {
-            /// What it does, in a few words.
+            /// Return a short description of the fault.
             pub fn about(self) -> &'static str {
                 match self { $( Self::$name => concat!($($doc),+).trim_ascii(), )+ }
             }
@@ -53,7 +53,7 @@ faults! {
     EarlyExit = "early_exit",
     /// Never ends and never says anything again.
     Hang = "hang",
-    /// The same, and ignores SIGTERM.
+    /// Never ends, never says anything again and ignores SIGTERM.
     Stubborn = "stubborn",
     /// Leaves processes behind: ignoring SIGHUP, in another session, and forked twice.
     Orphans = "orphans",
@@ -63,7 +63,7 @@ faults! {
     Garbage = "garbage",
     /// Prints half a line and ends.
     Cut = "cut",
-    /// Prints for ever.
+    /// Prints output without end.
     Flood = "flood",
     /// Prints one line of 64 MB, then goes on.
     GiantLine = "giant_line",
@@ -71,7 +71,7 @@ faults! {
     UsageLimit = "usage_limit",
     /// Has no credentials.
     NotLoggedIn = "not_logged_in",
-    /// Its model fails, after retries.
+    /// Ends with an error of its model, after retries.
     ApiError = "api_error",
     /// Is not allowed to write.
     PermissionDenied = "permission_denied",
@@ -103,13 +103,14 @@ faults! {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
-    /// The rest of the rule.
+    /// The rest of the rule follows.
     GoOn,
     End,
 }
 
 impl Fault {
-    /// Its steps, and whether the rule goes on after them. `rest` is what it interrupts.
+    /// Return the steps of the fault, and whether the rule goes on after them.
+    /// `rest` holds the steps that the fault interrupts.
     pub(super) fn steps(self, rest: &[Step]) -> (Vec<Step>, After) {
         if let Some(steps) = self.passing() {
             return (steps, After::GoOn);
@@ -212,7 +213,8 @@ fn half(rest: &[Step]) -> Step {
     }
 }
 
-/// How often each fault strikes when only a seed is given. None of these needs a time limit to end.
+/// Default rate of each fault, as a part of 1.
+/// None of these faults needs a time limit to end.
 pub(super) const RATES: [(Fault, f64); 12] = [
     (Fault::Crash, 0.08),
     (Fault::Lie, 0.06),

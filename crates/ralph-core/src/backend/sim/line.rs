@@ -10,99 +10,78 @@ use crate::word_enum::word_enum;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Line {
-    /// The first line.
+    /// First line of each run.
     Started {
-        /// The session, new or continued.
         session: String,
         /// The model that was asked for.
         model: String,
     },
-    /// A whole message.
+    /// A complete message of the answer.
     Text {
-        /// Its words.
         text: String,
     },
-    /// Reasoning.
     Thinking {
-        /// Its words.
         text: String,
     },
-    /// A tool begins.
     ToolCall {
         /// Pairs the call with its result.
         id: String,
         /// `write`, `append`, `edit`, `delete` or `shell`.
         name: String,
-        /// What it was given.
         input: Value,
     },
-    /// A tool ends.
     ToolResult {
-        /// Of which call.
+        /// Id of the tool call.
         id: String,
-        /// How it ended.
         status: ToolStatus,
-        /// What it said.
         text: String,
     },
     /// Tokens of one message; the sum of all is the run's.
     Usage(Usage),
     /// Dollars so far in this run.
     Cost {
-        /// How many.
         usd: f64,
     },
-    /// How full the context is.
     Context(Context),
-    /// A limit of the account.
     RateLimit(RateLimit),
     /// A call to the model is tried again.
     Retry {
-        /// Which try.
+        /// Number of the retry, counted from 1.
         attempt: u64,
-        /// Of how many.
+        /// Maximum number of retries.
         of: Option<u64>,
-        /// How long it waits first.
         delay_ms: Option<u64>,
-        /// Why.
         reason: String,
     },
-    /// The context was compacted.
     Compacted {
-        /// Who asked.
         trigger: CompactionTrigger,
-        /// Tokens before.
+        /// Tokens in the context before the compaction.
         before: u64,
-        /// Tokens after.
+        /// Tokens in the context after the compaction.
         after: u64,
     },
     /// The context could not be compacted.
     CompactionFailed {
-        /// Why.
         reason: String,
     },
-    /// A tool was not allowed.
     Denied {
-        /// Which.
         tool: String,
-        /// What it wanted.
+        /// Target of the denied call, or the reason from the scenario.
         reason: Option<String>,
     },
     /// The last line of a run that was not cut short.
     Finished(Finished),
 }
 
-/// How a run ended, in the program's own words.
+/// End of a run, as the sim reports it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finished {
-    /// The verdict.
     pub result: Verdict,
-    /// Turns taken.
     pub turns: u64,
     /// The HTTP status of a model that refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// What went wrong.
+    /// Error message, if the run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The answer as data, when a schema was given.
@@ -111,21 +90,14 @@ pub struct Finished {
 }
 
 word_enum! {
-    /// The verdict of a run.
+    /// Verdict of the sim about its own run.
     Verdict {
-        /// All is well.
         Success = "success",
-        /// No turns left.
         MaxTurns = "max_turns",
-        /// No room left.
         ContextLimit = "context_limit",
-        /// No money left.
         Budget = "budget",
-        /// The account's limit.
         RateLimit = "rate_limit",
-        /// No credentials.
         NotLoggedIn = "not_logged_in",
-        /// The model failed.
         ApiError = "api_error",
     }
 }
@@ -139,12 +111,12 @@ impl Line {
         text
     }
 
-    /// What one printed line says; `None` when it is not of this protocol.
+    /// Parse one printed line. Return `None` if it is not part of this protocol.
     pub fn parse(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }
 
-    /// The event that it is.
+    /// Convert the line into the event that it stands for.
     pub fn into_event(self) -> Event {
         match self {
             Self::Started { session, model } => {

@@ -1,4 +1,4 @@
-//! What the process is asked for, and the small things that it does.
+//! Options of the sim process, and the operations that it performs.
 
 use std::time::Duration;
 
@@ -6,38 +6,34 @@ use super::line::Line;
 use super::scenario::{Act, Signal, Sigterm, Spawn};
 use crate::backend::LimitStatus;
 
-/// What the command line asked for.
+/// Options from the command line of the sim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ask {
-    /// The model.
     pub model: String,
-    /// The session to continue.
+    /// Id of the session to continue.
     pub resume: Option<String>,
     /// Whether the answer must be data.
     pub shape: Shape,
-    /// Whether files may be changed.
     pub access: Access,
-    /// Most turns.
     pub max_turns: Option<u64>,
-    /// Most dollars.
+    /// Maximum cost of the run in dollars.
     pub budget: Option<f64>,
 }
 
 /// Whether a schema was given for the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// No.
+    /// No schema was given. The answer is free text.
     Free,
-    /// Yes.
+    /// A schema was given. The answer must be data.
     Structured,
 }
 
-/// Whether files may be changed.
+/// Permission of the sim to change files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// They may.
     Write,
-    /// They may not: tools are denied.
+    /// Tool calls are denied.
     ReadOnly,
 }
 
@@ -46,9 +42,8 @@ pub enum Access {
 pub enum Op {
     /// Print a line of the protocol.
     Line(Line),
-    /// Print bytes.
+    /// Print these bytes as they are.
     Bytes(Vec<u8>),
-    /// Print to standard error.
     Stderr(String),
     /// Use a tool, and print its result under this id.
     Tool(String, Act),
@@ -56,32 +51,27 @@ pub enum Op {
     Half(String, String),
     /// Print a limit that resets in this time.
     Limit(LimitStatus, Option<Duration>),
-    /// Start a process.
     Spawn(Spawn),
-    /// Wait.
     Sleep(Duration),
     /// Wait until this file exists.
     Hold(String),
-    /// Wait for ever.
+    /// Wait forever.
     Hang,
     /// Print text events, this many or for ever.
     Flood(Option<u64>),
     /// Print one text event of this many bytes.
     Giant(u64),
-    /// End by a signal.
+    /// End the sim by this signal.
     Signal(Signal),
-    /// End.
     Exit(i32),
 }
 
-/// A whole run.
+/// Operations and settings of one whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Performance {
-    /// What to do, in order.
     pub ops: Vec<Op>,
-    /// Lines until it falls silent.
+    /// Number of lines after which the run prints nothing more. `None` means no limit.
     pub silent_after: Option<u64>,
-    /// What SIGTERM does.
     pub sigterm: Sigterm,
 }
 

@@ -15,7 +15,7 @@ use crate::text::{nearest, position};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct ScenarioError {
-    /// The line, from 1.
+    /// Line number, counted from 1.
     pub line: usize,
     /// The field and what is wrong with it.
     pub message: String,
@@ -226,7 +226,7 @@ impl<'t> Fields<'t> {
         Ok(self.typed(name, "a text or a list of texts", read)?.unwrap_or_default())
     }
 
-    /// One of these words.
+    /// Read a field that must hold one of these words.
     pub(super) fn word<T>(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! What a scenario says, as values.
+//! Values of a scenario, as read from its file.
 
 use std::time::Duration;
 
@@ -12,29 +12,28 @@ use crate::word_enum::word_enum;
 /// Tokens that the context holds unless the scenario says otherwise.
 pub(super) const WINDOW: u64 = 200_000;
 
-/// How the sim behaves.
+/// Behaviour of the sim: its rules, its context size and its random faults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// In order; the first that fits a prompt is followed.
     pub rules: Vec<Rule>,
-    /// Tokens that the context holds.
+    /// Context size in tokens.
     pub window: u64,
-    /// Faults by chance.
     pub chaos: Chaos,
 }
 
 /// Faults that strike by chance: the same ones whenever seed, task and attempt are the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chaos {
-    /// Where chance comes from; without one nothing strikes.
+    /// Seed of the random faults. Without a seed, no fault strikes.
     pub seed: Option<u64>,
     /// The last attempt on a task that a fault may strike, so that the work ends some time.
     pub attempts: u64,
-    /// How often each fault strikes: parts of 1, which together are at most 1.
+    /// Rate of each fault, as a part of 1. The sum is at most 1.
     pub rates: Vec<(Fault, f64)>,
 }
 
-/// What the sim does for the prompts that fit.
+/// Rule of a scenario: the prompts that it fits, and the steps to perform.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rule {
     /// Ids, one of which is the task's; none means any.
@@ -43,25 +42,22 @@ pub struct Rule {
     pub when: Vec<String>,
     /// Texts of which none is in the prompt.
     pub unless: Vec<String>,
-    /// Which attempts on the same task.
+    /// Attempts on the same task to which the rule applies.
     pub attempt: Attempts,
-    /// What happens.
     pub steps: Vec<Step>,
     /// Print this many lines, then no more, for ever.
     pub silent_after: Option<u64>,
-    /// What SIGTERM does.
     pub sigterm: Sigterm,
     /// Whether faults by chance may strike here.
     pub chance: Chance,
 }
 
-/// Which attempts a rule is for.
+/// Attempts to which a rule applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Attempts {
-    /// All of them.
     #[default]
     Any,
-    /// One of them.
+    /// Only the attempt with this number, counted from 1.
     Exactly(u64),
     /// This one and all later ones.
     From(u64),
@@ -78,10 +74,10 @@ impl Attempts {
     }
 }
 
-/// What SIGTERM does to the sim.
+/// Reaction of the sim to SIGTERM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sigterm {
-    /// It ends it.
+    /// SIGTERM ends the sim.
     #[default]
     Obeyed,
     /// Nothing; nor do SIGINT and SIGHUP.
@@ -91,38 +87,36 @@ pub enum Sigterm {
 /// Whether faults by chance may strike a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Chance {
-    /// They may.
     #[default]
     Faults,
-    /// They may not.
+    /// Faults do not strike the rule.
     Calm,
 }
 
 /// One thing that the sim does. `{task}` and `{attempt}` in texts are filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Print a message.
+    /// Print this text as a message of the answer.
     Say(String),
-    /// Print a thought.
+    /// Print this text as reasoning.
     Think(String),
     /// Change a file or run a command, as a tool call.
     Act(Act),
     /// Begin to write a file and get only half way: no result is printed.
     Half {
-        /// Which file.
         path: String,
         /// The whole text that was meant.
         text: String,
     },
     /// Print tokens of one message: input, cached, output.
     Usage(u64, u64, u64),
-    /// Print the dollars so far.
+    /// Print the dollars spent so far in the run.
     Cost(f64),
     /// Print how full the context is, once for each percentage.
     Context(Vec<u64>),
     /// Print a compaction from one percentage to another.
     Compact(u64, u64),
-    /// Print that a compaction failed.
+    /// Print that a compaction failed for this reason.
     CompactionFails(String),
     /// Print that the model is asked again.
     Retry(String),
@@ -130,11 +124,10 @@ pub enum Step {
     Limit(LimitStatus, Option<Duration>),
     /// Print that a tool was denied.
     Denied(String, Option<String>),
-    /// Wait.
     Sleep(Duration),
     /// Wait until this file exists.
     Hold(String),
-    /// Wait for ever.
+    /// Wait forever.
     Hang,
     /// Finish with this text or this data.
     Answer(Answer),
@@ -142,11 +135,11 @@ pub enum Step {
     Claim(ClaimStep),
     /// Finish with an error.
     Fail(Failure),
-    /// End without finishing.
+    /// Exit with this code without reporting the end.
     Exit(i32),
-    /// End by a signal.
+    /// End the sim by this signal.
     Signal(Signal),
-    /// Start a process that stays.
+    /// Start a process and leave it behind.
     Spawn(Spawn),
     /// Print something that is no line of the protocol.
     Garbage(Garbage),
@@ -156,81 +149,61 @@ pub enum Step {
     Flood(Option<u64>),
     /// Print one line with this many bytes of text.
     Giant(u64),
-    /// Print to standard error.
     Stderr(String),
-    /// A fault by its name.
     Fault(Fault),
 }
 
 /// A tool at work. A path may hold bytes as `\xff`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Make or replace a file.
+    /// Create or replace a file.
     Write {
-        /// Which.
         path: String,
-        /// Its new text.
         text: String,
-        /// Its permission bits.
+        /// Permission bits of the file.
         mode: Option<u32>,
     },
     /// Add to the end of a file.
-    Append {
-        /// Which.
-        path: String,
-        /// What comes.
-        text: String,
-    },
+    Append { path: String, text: String },
     /// Replace the first place where a text stands.
     Patch {
-        /// Which file.
         path: String,
-        /// What goes.
+        /// Text to replace.
         find: String,
-        /// What comes.
+        /// Replacement text.
         with: String,
     },
     /// Remove a file, or a directory and all in it.
-    Delete {
-        /// Which.
-        path: String,
-    },
+    Delete { path: String },
     /// Run a command with `sh -c`.
-    Shell {
-        /// What.
-        command: String,
-    },
+    Shell { command: String },
 }
 
-/// A last answer.
+/// Last answer of a run, as text or as data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// Words.
     Text(String),
     /// Data: structured where a schema was given, JSON in the text otherwise.
     Data(Value),
 }
 
 word_enum! {
-    /// What is claimed about the task.
+    /// Claim of the sim about its task.
     Claim {
-        /// It is done.
         Done = "done",
-        /// It cannot be done.
         Blocked = "blocked",
         /// A part of it is done.
         NotComplete = "not_complete",
-        /// Nothing is claimed.
         None = "none",
     }
 }
 
 word_enum! {
-    /// How a claim is written.
+    /// Form in which the sim writes a claim.
     Form {
         /// Structured where a schema was given, a marker otherwise.
         Auto = "auto",
-        /// `<TASK_DONE>` in the text.
+        /// Marker in the text: `<TASK_DONE>` or `<TASK_BLOCKED>`.
         Marker = "marker",
         /// A handoff in a fence in the text.
         Json = "json",
@@ -239,21 +212,19 @@ word_enum! {
     }
 }
 
-/// A claim with its handoff.
+/// Claim about the task, together with its handoff.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimStep {
-    /// What.
     pub claim: Claim,
     /// Why it is blocked or not complete.
     pub why: Option<String>,
-    /// How it is written.
     pub form: Form,
     /// Fields of the handoff that differ from what the sim would say.
     pub handoff: Map<String, Value>,
 }
 
 impl ClaimStep {
-    /// A claim without anything special.
+    /// Create a claim with default values for all other fields.
     pub fn plain(claim: Claim) -> Self {
         Self { claim, why: None, form: Form::Auto, handoff: Map::new() }
     }
@@ -262,18 +233,17 @@ impl ClaimStep {
 /// A run that ends with an error of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// Which.
     pub verdict: Verdict,
-    /// What it says.
+    /// Error message. `None` uses the usual message for the verdict.
     pub message: Option<String>,
-    /// HTTP status of the model.
+    /// HTTP status of the model. `None` uses the usual status for the verdict.
     pub status: Option<u16>,
     /// When a limit is lifted, from now.
     pub resets_in: Option<Duration>,
 }
 
 impl Failure {
-    /// A failure without anything special.
+    /// Create a failure with default values for all other fields.
     pub fn plain(verdict: Verdict) -> Self {
         Self { verdict, message: None, status: None, resets_in: None }
     }
@@ -282,53 +252,47 @@ impl Failure {
 word_enum! {
     /// Signals that the sim sends to itself.
     Signal {
-        /// SIGKILL.
         Kill = "kill",
-        /// SIGABRT.
         Abort = "abort",
-        /// SIGSEGV.
         Segv = "segv",
-        /// SIGTERM.
         Term = "term",
     }
 }
 
 word_enum! {
-    /// How a process gets away from the sim.
+    /// Way in which a process escapes from the sim.
     Escape {
-        /// It does not: an ordinary child that is not waited for.
+        /// The process is an ordinary child. The sim does not wait for it.
         Child = "child",
-        /// It ignores SIGHUP.
+        /// The process ignores SIGHUP.
         Nohup = "nohup",
-        /// It has a session of its own.
+        /// The process has a session of its own.
         Setsid = "setsid",
-        /// It has a session of its own, and its parent is gone.
+        /// The process has a session of its own, and its parent is gone.
         DoubleFork = "double_fork",
     }
 }
 
-/// Who gets what a started process prints.
+/// Destination of the output of a started process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stdout {
-    /// Nobody.
+    /// The output goes nowhere.
     Closed,
-    /// It keeps the sim's own pipes open.
+    /// The process keeps the sim's own pipes open.
     Held,
 }
 
-/// A process that stays.
+/// Process that the sim starts and leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spawn {
-    /// How it gets away.
     pub escape: Escape,
-    /// What it runs with `sh -c`.
+    /// Command to run with `sh -c`.
     pub command: String,
-    /// Where its output goes.
     pub stdout: Stdout,
 }
 
 word_enum! {
-    /// Output that makes no sense.
+    /// Output that is not valid in the sim's protocol.
     Garbage {
         /// A line that is not UTF-8.
         Utf8 = "utf8",
@@ -336,7 +300,7 @@ word_enum! {
         HalfJson = "half_json",
         /// The first half of an event, without an end of line.
         Cut = "cut",
-        /// JSON, but no event.
+        /// A line of JSON that is no event.
         Json = "json",
         /// Zero bytes and control characters.
         Binary = "binary",

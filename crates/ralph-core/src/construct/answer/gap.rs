@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::loose;
 
-/// What kind of gap it is; the kind decides what becomes of it.
+/// Kind of a gap. The kind decides whether the gap becomes a task or an issue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GapKind {
@@ -58,16 +58,16 @@ impl<'de> Deserialize<'de> for GapKind {
 /// One thing that a verifier found missing or wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Gap {
-    /// What kind.
+    /// Kind of the gap.
     #[serde(default, alias = "type")]
     pub kind: GapKind,
-    /// What is missing or wrong, and where.
+    /// Description of the gap: the missing or wrong thing, and its place.
     #[serde(alias = "desc", alias = "gap", alias = "text")]
     pub description: String,
     /// One line that says what to do about it.
     #[serde(default, alias = "name", deserialize_with = "loose::text")]
     pub title: String,
-    /// What one can see or run when it is mended.
+    /// Criteria that one can see or run when the gap is fixed.
     #[serde(
         default,
         alias = "acceptance_criteria",

@@ -1,4 +1,4 @@
-//! The answers themselves.
+//! Types of the answers that construct's agents give.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::gap::{Gap, GapKind};
 use super::loose;
 use crate::plan::Priority;
 
-/// What PLAN makes of a spec.
+/// Answer of PLAN: the tasks for a spec.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanAnswer {
     /// The tasks, each small enough for one session; none when the spec is satisfied already.
@@ -16,11 +16,11 @@ pub struct PlanAnswer {
     /// decides whether it is.
     #[serde(default, deserialize_with = "loose::text")]
     pub reason: String,
-    /// What the plan leaves open or assumes, in a line or two.
+    /// Open questions and assumptions of the plan, in a line or two.
     #[serde(default, deserialize_with = "loose::text")]
     pub summary: String,
-    /// What whoever works on any of the tasks should know about the spec, in a few sentences: what it
-    /// is for, what to use, where to look.
+    /// Facts about the spec for every agent that works on its tasks, in a few sentences:
+    /// its purpose, the tools to use, the places to look.
     #[serde(default, deserialize_with = "loose::text")]
     pub context: String,
     /// What one can see or run when all of the spec is there.
@@ -43,10 +43,10 @@ pub struct NewTask {
     /// One line that says what to do.
     #[serde(alias = "title")]
     pub name: String,
-    /// What helps to do it: files, decisions, traps.
+    /// Help for the work: files, decisions, traps.
     #[serde(default, alias = "description", alias = "details", deserialize_with = "loose::text")]
     pub notes: String,
-    /// What one can see or run when it is done.
+    /// Criteria that one can see or run when the task is done.
     #[serde(
         default,
         alias = "acceptance_criteria",
@@ -76,44 +76,44 @@ pub struct NewTask {
     pub phase: String,
 }
 
-/// What INVESTIGATE makes of an issue.
+/// Answer of INVESTIGATE about an issue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Investigation {
-    /// The issue.
+    /// Id of the issue.
     #[serde(default, alias = "id", deserialize_with = "loose::text")]
     pub issue_id: String,
     /// Whether there is something to do.
     pub outcome: Finding,
-    /// What was found out, or why it is out of scope.
+    /// Findings of the investigation, or the reason why the issue is out of scope.
     #[serde(default, deserialize_with = "loose::text")]
     pub reason: String,
-    /// What is to be done about it.
+    /// Tasks that resolve the issue.
     #[serde(default)]
     pub tasks: Vec<NewTask>,
 }
 
-/// What an investigation comes to.
+/// Result of an investigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
-    /// There is something to do.
+    /// The issue needs work.
     Tasks,
     /// The spec does not ask for it, or nothing has to be done.
     #[serde(alias = "out-of-scope", alias = "out of scope")]
     OutOfScope,
 }
 
-/// What a verifier says about a task.
+/// Verdict of a verifier about a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskVerdict {
-    /// The task.
+    /// Id of the task.
     pub task_id: String,
-    /// Whether it meets its criteria.
+    /// Verdict in one word.
     pub verdict: Verdict,
     /// Why, with what was looked at or run.
     #[serde(default, deserialize_with = "loose::text")]
     pub reason: String,
-    /// What is missing or wrong, in this task or beside it.
+    /// Gaps found by the verifier, in this task or beside it.
     #[serde(default, deserialize_with = "loose::gaps")]
     pub gaps: Vec<Gap>,
 }
@@ -129,27 +129,27 @@ impl TaskVerdict {
     }
 }
 
-/// A verdict in one word.
+/// Verdict about a task in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It meets its criteria.
+    /// The task meets its criteria.
     #[serde(alias = "ACCEPT", alias = "Accept", alias = "accepted")]
     Accept,
-    /// It does not.
+    /// The task does not meet its criteria.
     #[serde(alias = "REJECT", alias = "Reject", alias = "rejected")]
     Reject,
 }
 
-/// What a verifier says about the spec as a whole.
+/// Verdict of a verifier about the spec as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpecVerdict {
-    /// Whether every requirement is met.
+    /// True when every requirement of the spec is met.
     pub satisfied: bool,
     /// Why, with what was looked at or run.
     #[serde(default, deserialize_with = "loose::text")]
     pub reason: String,
-    /// What is missing or wrong.
+    /// Gaps found by the verifier.
     #[serde(default, deserialize_with = "loose::gaps")]
     pub gaps: Vec<Gap>,
 }
@@ -161,7 +161,7 @@ impl SpecVerdict {
     }
 }
 
-/// What DECOMPOSE makes of work that was killed.
+/// Answer of DECOMPOSE about killed work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Decomposition {
     /// Smaller tasks, each for one session.
@@ -170,7 +170,7 @@ pub struct Decomposition {
     /// Narrower issues, when it was an issue that was killed.
     #[serde(default)]
     pub issues: Vec<NewIssue>,
-    /// Where the killed run got stuck.
+    /// Point at which the killed run got stuck.
     #[serde(default, deserialize_with = "loose::text")]
     pub reason: String,
 }
@@ -178,7 +178,7 @@ pub struct Decomposition {
 /// An issue that does not exist yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NewIssue {
-    /// What is asked or wrong.
+    /// Question, or description of the problem.
     #[serde(alias = "description", alias = "name", alias = "title")]
     pub desc: String,
 }

@@ -11,7 +11,7 @@ use crate::plan::{Edit, Id, Issue, Plan, Task, cycles, prioritize, verbs};
 use crate::prompt::markdown::one_line;
 use crate::text::clip;
 
-/// Characters of an issue's description.
+/// Maximum length of an issue's description, in characters.
 const DESCRIPTION: usize = 2_000;
 
 /// Notes of one stage that are kept.
@@ -23,18 +23,18 @@ const SHORT: usize = 80;
 /// A plan that is being changed. A round ends with [`Bench::commit`]; in one round there is at most
 /// one change of each record.
 pub(super) struct Bench<'a> {
-    /// What the text says, as of the last round.
+    /// Plan as of the last round.
     pub(super) plan: Plan,
-    /// What has come of it so far.
+    /// Results of all rounds so far.
     pub(super) came: Came,
     pub(super) pen: Pen<'a>,
     text: String,
     codec: &'static dyn Codec,
     changed: BTreeMap<Id, Task>,
-    /// New tasks of this round.
+    /// Tasks that this round adds.
     pub(super) added: Vec<Task>,
     edits: Vec<Edit>,
-    /// Issues raised in this round.
+    /// Words of the issues raised in this round.
     raised: Vec<Words>,
     taken: BTreeSet<Id>,
 }
@@ -60,7 +60,7 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Tell people something about it.
+    /// Add a remark for people to the results.
     pub(super) fn note(&mut self, text: impl Into<String>) {
         self.came.notes.push(text.into());
     }
@@ -229,7 +229,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// A text in a note.
+/// Shorten a text to one line for a note.
 pub(super) fn short(text: &str) -> String {
     clip(&one_line(text), SHORT)
 }

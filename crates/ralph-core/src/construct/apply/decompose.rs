@@ -11,8 +11,8 @@ use crate::construct::{MAX_DEPTH, similar};
 use crate::format::{EditError, Format};
 use crate::plan::{Edit, Id, Issue, Kill, KillReason, Lookup, Plan, Retirement, State, Task};
 
-/// How often the task was broken down to get to this one. Ancestors are remembered by the records
-/// that they left behind.
+/// Return the number of times that work was broken down to get to this task.
+/// Ancestors are found by the records that they left in the plan.
 pub fn depth(plan: &Plan, id: &Id) -> usize {
     let lookup = Lookup::new(plan);
     let mut seen = BTreeSet::new();
@@ -79,7 +79,7 @@ fn split_task(bench: &mut Bench<'_>, task: &Task, parts: &Decomposition) -> Resu
     Ok(())
 }
 
-/// Where a part comes from, for whoever works on it.
+/// Describe the origin of a part, for the agent that works on it.
 fn origin(task: &Task, kill: &Kill, reason: &str) -> String {
     let what = match kill.reason {
         KillReason::Timeout => "ran out of time",

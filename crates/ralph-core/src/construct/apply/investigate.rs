@@ -50,7 +50,7 @@ pub fn investigated(
     bench.finish()
 }
 
-/// What tasks inherit from the issue that they come from.
+/// Return a task with the fields that new tasks inherit from an issue.
 pub(super) fn like(issue: &Issue) -> Task {
     Task {
         spec: issue.spec.clone(),

@@ -16,7 +16,7 @@ const NOTES: usize = 20_000;
 const CRITERION: usize = 1_000;
 const CRITERIA: usize = 30;
 
-/// What new tasks are compared with.
+/// Existing work that new tasks are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Against {
     /// Work that is open or claimed: what was accepted may be needed again.
@@ -25,15 +25,15 @@ pub(super) enum Against {
     All,
 }
 
-/// How new tasks come into being.
+/// Settings for the creation of new tasks.
 pub(super) struct Mint<'m> {
     /// Spec, priority, parent, origin, phase and first dependencies of each.
     pub(super) like: &'m Task,
     /// A task that they take the place of.
     pub(super) instead_of: Option<&'m Id>,
-    /// What must not be made again.
+    /// Existing work that must not be created again.
     pub(super) against: Against,
-    /// How many may still be made.
+    /// Maximum number of tasks to create.
     pub(super) most: usize,
 }
 

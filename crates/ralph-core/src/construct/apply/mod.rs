@@ -29,18 +29,16 @@ use crate::cycle::Came;
 
 /// When, and chance: what the core does not have.
 pub struct Pen<'a> {
-    /// Now, RFC 3339.
+    /// Current time, RFC 3339.
     pub at: &'a str,
     /// Four new characters of base 36 at each call.
     pub random: &'a mut dyn FnMut() -> String,
 }
 
-/// A plan that was changed.
+/// Changed text of a plan, with the results of the change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// Its new text.
     pub text: String,
-    /// What came of it.
     pub came: Came,
 }
 

@@ -12,7 +12,7 @@ use crate::format::{EditError, Format, codec};
 use crate::plan::{Edit, Id, Plan, Retirement, State, Task};
 use crate::text::clip;
 
-/// Who is written as the author of implementation.json.
+/// Author to write into implementation.json.
 const AUTHOR: &str = "plan-mode";
 
 /// Characters of what a plan says about a spec.
@@ -21,16 +21,16 @@ const CONTEXT: usize = 4_000;
 /// Criteria of a spec as a whole.
 const CRITERIA: usize = 50;
 
-/// What happens to the tasks that a spec has already.
+/// Treatment of the tasks that a spec already has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// They stay; what says the same is not added again.
+    /// Existing tasks stay. A new task that says the same is not added.
     Merge,
     /// Those that are not done go away; nothing of another spec does.
     Replace,
 }
 
-/// Where a plan goes.
+/// Target of a new plan: the format, the spec and the title of its file.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanTarget<'a> {
     /// The format of the plan file.
@@ -39,7 +39,6 @@ pub struct PlanTarget<'a> {
     pub spec: Option<&'a str>,
     /// The spec's file, relative to the project.
     pub file: Option<&'a str>,
-    /// What happens to the tasks that it has.
     pub existing: Existing,
     /// The title of a file that does not exist yet.
     pub title: &'a str,
@@ -94,8 +93,8 @@ pub fn planned(
     Ok(applied)
 }
 
-/// What tasks of a spec say about it: plan.json mentions specs only where it has them, progress.md
-/// has none.
+/// Return the spec to write into the tasks.
+/// plan.json names specs only where its tasks already do. progress.md has no place for them.
 fn tag(plan: &Plan, spec: Option<&str>) -> Option<String> {
     let tagged = match plan.format {
         Format::Jsonl | Format::Implementation => true,
@@ -164,7 +163,7 @@ fn replace(bench: &mut Bench<'_>, mine: impl Fn(&Plan, &Task) -> bool) -> Result
     bench.commit()
 }
 
-/// progress.md makes its own ids.
+/// Find the ids of the new tasks in progress.md, because that format makes its own ids.
 fn names_of_progress(before: &str, after: &str) -> Result<Vec<Id>, EditError> {
     let codec = codec(Format::Progress);
     let old = codec.parse(before)?;

@@ -16,12 +16,11 @@ pub const MOST_CREATED: usize = 20;
 /// Characters of a gap's description in a name.
 const NAME: usize = 120;
 
-/// What all verifiers of a stage said.
+/// Verdicts of all verifiers of a stage.
 #[derive(Clone, Debug)]
 pub struct Verification<'a> {
-    /// The spec.
     pub spec: &'a str,
-    /// The verdicts, in any order.
+    /// Verdicts about tasks, in any order.
     pub verdicts: &'a [TaskVerdict],
     /// Tasks without a usable verdict: they stay done.
     pub unverified: &'a [Id],
@@ -31,7 +30,7 @@ pub struct Verification<'a> {
     pub max_retries: u32,
 }
 
-/// Apply all of it.
+/// Apply all verdicts to the plan and return its new text.
 pub fn verified(
     text: &str,
     verification: &Verification<'_>,
@@ -126,8 +125,9 @@ struct Gaps {
 }
 
 impl Gaps {
-    /// What becomes of a gap. `about` is the task or the spec that was verified, `after` the task
-    /// if it is still in the plan.
+    /// Turn a gap into a task or an issue.
+    /// `about` is the task or the spec that was verified. `after` is the task, if it is still in the
+    /// plan.
     fn sort(&mut self, gap: &Gap, about: &Id, after: Option<&Id>) {
         let description = match gap.description.trim() {
             "" => "a gap that the verifier did not describe",

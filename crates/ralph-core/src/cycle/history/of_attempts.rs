@@ -1,4 +1,4 @@
-//! What the records of an attempt change in a history.
+//! Changes that the journal records of an attempt make to a history.
 
 use super::{
     AttemptBase, AttemptView, BackendEnd, Candidate, DiscardedAttempt, Failure, FailureKind, Fate,

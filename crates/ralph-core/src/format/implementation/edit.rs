@@ -22,7 +22,7 @@ struct NewSpec {
     name: String,
 }
 
-/// Where a new task goes.
+/// Place of a new task in the file.
 #[derive(Clone, Copy)]
 struct Place {
     spec: usize,
@@ -34,12 +34,12 @@ struct Place {
 struct Batch<'a> {
     file: &'a File<'a>,
     names: SpecNames,
-    /// What becomes of a task, by its place in the plan.
+    /// Results for existing tasks, by index in the plan.
     outcomes: BTreeMap<usize, Outcome>,
     added: BTreeMap<usize, Vec<(Place, &'a Task)>>,
     /// Specs after those of the file.
     new_specs: Vec<NewSpec>,
-    /// Where names were found, so that each is looked for once.
+    /// Cache of name lookups, so that each name is resolved only once.
     found: BTreeMap<Option<&'a str>, usize>,
     /// The time of the last edit that has one.
     at: Option<&'a str>,
@@ -301,7 +301,7 @@ fn new_spec(spec: &NewSpec, priority: i64, tasks: &[&Task]) -> Value {
     ])
 }
 
-/// What the tasks of a spec say about it; nothing when there are none.
+/// Return the status of a spec, computed from its tasks. `None` if it has no tasks.
 fn status_of<'t>(tasks: impl Iterator<Item = &'t Task>) -> Option<Status> {
     let (mut any, mut begun, mut open) = (None, false, false);
     for task in tasks {

@@ -1,4 +1,4 @@
-//! Which spec a name means, and what a new one is called.
+//! Names of specs: resolve a name to a spec, and choose a name for a new one.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) struct SpecNames {
 pub(super) struct Several(pub(super) Vec<usize>);
 
 impl SpecNames {
-    /// The names of these specs.
+    /// Collect the names of these specs.
     pub(super) fn of(specs: &[SpecEntry]) -> Self {
         let mut names = Self::default();
         for spec in specs {

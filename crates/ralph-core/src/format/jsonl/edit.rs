@@ -40,7 +40,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Where a new record goes.
+/// Place of a new record in the file.
 #[derive(Clone, Copy)]
 enum Place {
     At(usize),
@@ -53,7 +53,7 @@ enum Place {
 struct Batch<'a> {
     text: &'a str,
     lines: Vec<Line>,
-    /// Live records, sorted by id.
+    /// Live tasks and issues, sorted by id.
     items: Vec<Item<'a>>,
     splices: Vec<Splice>,
     /// Records that follow a last line without its line end.
@@ -141,7 +141,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Where a record goes that follows the one with this id, which may be new itself.
+    /// Return the place for a record after the one with this id, even if that one is new as well.
     fn place_after(&self, id: &Id) -> Result<Place, EditError> {
         if let Some(place) = self.placed.get(id) {
             return Ok(*place);
@@ -294,8 +294,10 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// What makes the members `before` into `after`. A file may say a state in odd ways (a kill on a
-/// claimed task), so a state that changes is written whole, not as a difference.
+/// Return the changes that turn the members `before` into `after`.
+///
+/// A file may encode a state in an unusual way, such as a kill on a claimed task. So a state that
+/// changes is written as a whole, not as a difference.
 fn changes(before: &Members, after: Members) -> Vec<MemberChange> {
     let differs = |(old, new): (&Member, &Member)| old != new;
     let of_state = |key: &str| STATE_KEYS.contains(&key);

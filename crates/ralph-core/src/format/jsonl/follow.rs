@@ -9,16 +9,18 @@ use crate::lines;
 use crate::plan::{Plan, Tombstone};
 use crate::text::bom_len;
 
-/// How a text came from another one.
+/// Difference between an old text and a new one: at most one line removed, and lines appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Change {
     /// The number of the line that is gone, from 1.
     gone: Option<usize>,
-    /// Where the new lines begin, in the new text.
+    /// Start of the appended lines, as a byte offset in the new text.
     tail: usize,
 }
 
-/// What `new` says, given what `old` says. Never anything but what [`read::plan`] makes of it.
+/// Parse `new`, and reuse `known`, the plan of the text `old`, where the text did not change.
+///
+/// The result is always the same as that of [`read::plan`].
 pub(super) fn plan(known: &Plan, old: &str, new: &str) -> Result<Plan, ParseError> {
     let followed = change(old, new).and_then(|change| follow(known, new, change));
     followed.map_or_else(|| read::plan(new), Ok)

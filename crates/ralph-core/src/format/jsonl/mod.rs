@@ -16,7 +16,7 @@ use super::{Codec, EditError, ParseError};
 use crate::ids;
 use crate::plan::{Edit, Id, Plan};
 
-/// The codec of plan.jsonl.
+/// Codec for plan.jsonl, ralph's own format.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Jsonl;
 

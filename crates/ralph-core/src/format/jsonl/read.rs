@@ -1,4 +1,4 @@
-//! Records to plan.
+//! Reading of plan.jsonl: records become a plan.
 
 use crate::format::{Format, ParseError};
 use crate::json::{Fields, JsonError};

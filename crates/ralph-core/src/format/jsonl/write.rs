@@ -52,7 +52,7 @@ pub(super) fn task(task: &Task) -> Members {
     ]
 }
 
-/// The members of an issue.
+/// Return the members of an issue's record.
 pub(super) fn issue(issue: &Issue) -> Members {
     vec![
         ("t", Some("issue".into())),

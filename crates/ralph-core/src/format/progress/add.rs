@@ -1,4 +1,4 @@
-//! Where new tasks go, and as what lines.
+//! Placement of new tasks in progress.md, and the lines that they become.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use crate::text::Splice;
 /// A new task and its place.
 pub(super) struct Addition {
     pub(super) wanted: Wanted,
-    /// Where in the old text it goes.
+    /// Byte offset in the old text at which the task is inserted.
     pub(super) at: usize,
-    /// How many were added before it.
+    /// Index of this task among the tasks that the batch adds.
     pub(super) nth: usize,
     place: Place,
 }

@@ -7,20 +7,18 @@ use super::doc::{Doc, Kind, words};
 use super::{ident, lines, tasks};
 use crate::plan::Id;
 
-/// One entry of Recent Attempts.
+/// One entry of the section Recent Attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attempt {
     /// The iteration it was made in.
     pub iteration: u32,
-    /// What was tried.
     pub tried: String,
-    /// What came of it.
     pub result: String,
-    /// What to do next, where somebody knows.
+    /// Next step, if the entry names one.
     pub next: Option<String>,
 }
 
-/// What an entry says about the task it names.
+/// Verdict of an entry on the task that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Skipped,
@@ -90,7 +88,7 @@ pub(super) fn marking(
     }
 }
 
-/// An entry and its place.
+/// Entry of Recent Attempts with its place in the text.
 pub(super) struct Entry {
     pub(super) attempt: Attempt,
     pub(super) mark: Option<Mark>,
@@ -114,7 +112,7 @@ pub(super) fn entries(doc: &Doc<'_>) -> Vec<Entry> {
     entries
 }
 
-/// The number in `Iteration 3`.
+/// Return the number in a heading such as `Iteration 3`.
 fn iteration(title: &str) -> Option<u32> {
     let words = words(title);
     let number = words.strip_prefix("iteration ")?;
@@ -158,18 +156,18 @@ pub(super) fn render_all(attempts: &[Attempt]) -> Vec<String> {
     attempts.iter().map(render).collect::<Vec<_>>().join(&String::new())
 }
 
-/// What the entries say about one task.
+/// Summary of all entries about one task.
 pub(super) struct History<'e> {
     pub(super) newest: Verdict,
     /// Why, as the newest mark says.
     pub(super) reason: Option<&'e str>,
-    /// How often it was rejected since it was last given a fresh start.
+    /// Rejections since the task was last retried or started over.
     pub(super) rejections: u32,
     /// Why it was rejected last, since then.
     pub(super) rejected: Option<&'e str>,
 }
 
-/// What the entries say, by task. The last entry in the file is the newest.
+/// Summarize the entries by task. The last entry in the file is the newest.
 pub(super) fn histories(entries: &[Entry]) -> BTreeMap<&Id, History<'_>> {
     let mut histories: BTreeMap<&Id, History<'_>> = BTreeMap::new();
     for mark in entries.iter().filter_map(|e| e.mark.as_ref()) {
@@ -193,8 +191,10 @@ fn starts_over(before: Verdict, now: Verdict) -> bool {
     before.is_final() && now == Verdict::Rejected
 }
 
-/// Which of `marks` (oldest first) must stay, because a task that `is_open` says is not ticked
-/// would change its state or its count of rejections without them.
+/// Return for each of `marks` (oldest first) whether its entry must stay in the file.
+///
+/// An entry must stay if its task would change state or count of rejections without it. `is_open`
+/// returns whether a task's box is not ticked.
 pub(super) fn needed(marks: &[Option<&Mark>], is_open: impl Fn(&Id) -> bool) -> Vec<bool> {
     let mut needed = vec![false; marks.len()];
     // The verdict that still speaks for each task, walking from the newest mark to the oldest.

@@ -32,7 +32,7 @@ impl Kind {
         Self::Log,
     ];
 
-    /// The text of its heading.
+    /// Return the text of the section's heading.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Status => "Status",
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// Its heading as a line.
+    /// Return the section's heading as a markdown line.
     pub(super) fn heading(self) -> String {
         format!("## {}", self.title())
     }
@@ -68,7 +68,7 @@ pub(super) struct Section {
     pub(super) start: usize,
     /// From the line below the heading to the next heading of its level or above.
     pub(super) body: Range<usize>,
-    /// The headings inside, by index.
+    /// Headings inside the section, as indexes into the outline's headings.
     pub(super) headings: Range<usize>,
 }
 
@@ -124,13 +124,14 @@ impl<'t> Doc<'t> {
         self.all(kind).last()
     }
 
-    /// All sections of this kind.
+    /// Return all sections of this kind, in file order.
     pub(super) fn all(&self, kind: Kind) -> impl DoubleEndedIterator<Item = &Section> {
         self.sections.iter().filter(move |s| s.kind == Some(kind))
     }
 
-    /// Where text is appended to what stands in `range`: after its last line that is neither blank
-    /// nor the rule that sets it off from what follows.
+    /// Return the offset at which text can be appended to the content of `range`.
+    ///
+    /// It is the end of the last line that is neither blank nor a thematic break before the next part.
     pub(super) fn content_end(&self, range: Range<usize>) -> usize {
         let mut end = lines::content_end(self.text, range.clone());
         while end > range.start {
@@ -144,8 +145,10 @@ impl<'t> Doc<'t> {
         end
     }
 
-    /// Where a section that is missing goes: below the one that comes before it in the usual
-    /// order, else above the one that comes after it, else at the end.
+    /// Return the offset at which a missing section is inserted.
+    ///
+    /// The section goes below its predecessor in the usual order, otherwise above its successor,
+    /// otherwise to the end of the file.
     pub(super) fn place_for(&self, kind: Kind) -> usize {
         let (before, after): (Vec<Kind>, Vec<Kind>) =
             Kind::ALL.into_iter().partition(|k| *k < kind);
@@ -175,7 +178,7 @@ impl<'t> Doc<'t> {
     }
 }
 
-/// What no markdown rule can make sense of.
+/// Check that the text can be parsed as markdown: no NUL byte, and no extreme nesting.
 fn check_text(text: &str) -> Result<(), ParseError> {
     if let Some(offset) = text.find('\0') {
         let line = position(text, offset).line;

@@ -16,7 +16,7 @@ use crate::format::EditError;
 use crate::plan::{Edit, Id, Retirement, State, Task};
 use crate::text::{Splice, splice};
 
-/// The text with `edits` made.
+/// Return the text after all `edits`.
 pub(super) fn edit(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     let doc = Doc::read(text)?;
     if edits.is_empty() {
@@ -323,14 +323,14 @@ impl<'d> Batch<'d> {
     }
 }
 
-/// What the box should be.
+/// State of a task's checkbox after the edit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tick {
     Open,
     Ticked,
 }
 
-/// A task after the batch.
+/// Task of the file after the batch, with its name and id.
 struct Slot {
     who: Who,
     name: String,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::text::Splice;
 
-/// What a blank line is made of. Other white space (a no-break space) is text to markdown.
+/// Characters of blank lines. Markdown treats other white space, such as a no-break space, as text.
 const BLANK: [char; 4] = [' ', '\t', '\r', '\n'];
 const ENDS: [char; 2] = ['\n', '\r'];
 
@@ -14,17 +14,17 @@ pub(super) fn at(text: &str, range: Range<usize>) -> &str {
     text.get(range).unwrap_or_default()
 }
 
-/// Where the line that holds `offset` begins.
+/// Return the start of the line that contains `offset`.
 pub(super) fn line_start(text: &str, offset: usize) -> usize {
     at(text, 0..offset).rfind(ENDS).map_or(0, |n| n + 1)
 }
 
-/// Where the line that holds `offset` ends, its line end not counted.
+/// Return the end of the line that contains `offset`, without its line end.
 pub(super) fn line_end(text: &str, offset: usize) -> usize {
     at(text, offset..text.len()).find(ENDS).map_or(text.len(), |n| offset + n)
 }
 
-/// Where the line after the one that holds `offset` begins, or the end of the text.
+/// Return the start of the next line after `offset`, or the end of the text.
 pub(super) fn next_line(text: &str, offset: usize) -> usize {
     let end = line_end(text, offset);
     match at(text, end..text.len()) {

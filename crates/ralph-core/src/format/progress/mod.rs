@@ -73,7 +73,7 @@ use super::{Codec, EditError, Format, ParseError};
 use crate::plan::{Edit, Id, Plan};
 use doc::{Doc, Kind};
 
-/// The codec of progress.md.
+/// Codec for progress.md, a markdown file with task lists.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress;
 

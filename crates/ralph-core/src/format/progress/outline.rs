@@ -1,7 +1,7 @@
-//! What of a markdown text matters here, with its places: headings, list items, tables, rules.
+//! Outline of a markdown text: headings, list items, tables and thematic breaks with their places.
 //!
-//! pulldown-cmark decides what is a heading or an item and what is only code, a comment or a
-//! quotation. The outline is flat and is made with a stack of its own, so depth costs no recursion.
+//! pulldown-cmark tells real headings and items from those in code, comments and quotations. The
+//! outline is flat, and it is built with an explicit stack. So deep nesting needs no recursion.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ const DEEPEST: usize = 500;
 pub(super) struct Heading {
     pub(super) level: u8,
     pub(super) range: Range<usize>,
-    /// Its text as in the source.
+    /// Text of the heading as in the source.
     pub(super) title: String,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Item {
     pub(super) range: Range<usize>,
     /// The item it is nested in, by index.
     pub(super) parent: Option<usize>,
-    /// The brackets of its checkbox.
+    /// Place of the checkbox, brackets included.
     pub(super) checkbox: Option<Range<usize>>,
     /// Whether an item around it has a checkbox.
     pub(super) inside_checkbox: bool,
@@ -50,7 +50,7 @@ pub(super) struct Outline {
     pub(super) headings: Vec<Heading>,
     pub(super) items: Vec<Item>,
     pub(super) tables: Vec<Table>,
-    /// Where the lines of thematic breaks begin.
+    /// Starts of the lines that are thematic breaks.
     rules: Vec<usize>,
     opaque: Vec<Range<usize>>,
 }
@@ -92,7 +92,7 @@ pub(super) fn too_deep(text: &str) -> Option<usize> {
     text.split('\n').position(|line| marks(line) > DEEPEST && !is_one_mark(line)).map(|n| n + 1)
 }
 
-/// How many quotations and list items begin at the start of this line, or a few more.
+/// Return how many quotations and list items start at the beginning of a line. It may be too many.
 fn marks(line: &str) -> usize {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit() || " \t>+-*.)".contains(c));
     let prefix = &line.as_bytes()[..line.len() - rest.len()];
@@ -118,7 +118,7 @@ struct Walk<'t> {
     text: &'t str,
     out: Outline,
     open: Vec<Frame>,
-    /// How many frames are foreign: only where there are none can an item be a task.
+    /// Number of open frames that are foreign. An item can be a task only if this is 0.
     foreign: usize,
 }
 
@@ -233,7 +233,7 @@ fn marked_title(marked: &str) -> String {
     String::from(if closed { open.trim_end() } else { text })
 }
 
-/// The text above an underline.
+/// Return the text above the underline of a heading.
 fn underlined_title(source: &str) -> String {
     let above = lines::line_start(source, source.len());
     lines::one_line(lines::at(source, 0..above))

@@ -1,7 +1,8 @@
-//! What the build loop writes besides tasks: attempts, the log, what was completed, the status.
+//! Edits of progress.md other than tasks: attempts, the log, completed tasks, the status.
 //!
-//! Each function takes the old text and returns the new one, creating a missing section. What
-//! would not be read back (because the file has an open code block, say) is an error.
+//! Each function takes the old text and returns the new one. It creates a missing section. If the
+//! new text could not be read back, for example after an open code block, the function returns an
+//! error.
 
 use std::collections::BTreeSet;
 

@@ -17,19 +17,18 @@ pub(super) struct TaskSpan {
     pub(super) item: Range<usize>,
     /// The bullet and the space after it.
     pub(super) lead: Range<usize>,
-    /// The character in the box.
+    /// Character between the brackets of the checkbox.
     pub(super) tick: Range<usize>,
     /// The name, as in the source.
     pub(super) name: Range<usize>,
     /// The `[BLOCKED]` mark with the space before it; empty at the end of the name without one.
     pub(super) blocked: Range<usize>,
-    /// The lines below the first.
+    /// Lines of the task below its first line.
     pub(super) body: Range<usize>,
     /// The lines of its acceptance criteria, within the body.
     pub(super) accepts: Vec<Range<usize>>,
-    /// Whether the box is ticked.
     pub(super) ticked: bool,
-    /// What its newest entry in Recent Attempts says.
+    /// Verdict of the newest entry about this task in Recent Attempts.
     pub(super) verdict: Option<Verdict>,
 }
 
@@ -193,7 +192,7 @@ fn last_bracket(text: &str) -> Option<usize> {
     None
 }
 
-/// Where the text of an item without a checkbox begins.
+/// Return the place of an item's text, for an item without a checkbox.
 pub(super) fn content(text: &str, item: &Item) -> Range<usize> {
     let source = lines::at(text, item.range.clone());
     let digits = source.len() - source.trim_start_matches(|c: char| c.is_ascii_digit()).len();

@@ -3,7 +3,7 @@
 use super::{Codec, EditError, Progress};
 use crate::plan::{Edit, Id, Plan, Task};
 
-/// A file with every section.
+/// Test file that has every section of a progress file.
 pub(super) const FULL: &str = include_str!("testdata/full.md");
 
 /// The plan in `text`, which must be readable.
@@ -22,7 +22,7 @@ pub(super) fn task(text: &str, name: &str) -> Task {
     found.unwrap_or_else(|| panic!("no task {name} in\n{text}"))
 }
 
-/// The id of that task.
+/// Return the id of the task with this name.
 pub(super) fn id(text: &str, name: &str) -> Id {
     task(text, name).id
 }

@@ -8,19 +8,17 @@ use super::outline::Table;
 use super::{lines, tasks};
 use crate::format::ParseError;
 
-/// What a progress file says besides its tasks. The text sections are as in the source, without
-/// blank lines around them; a missing one is empty.
+/// Content of a progress file besides its tasks.
+///
+/// Text sections are as in the source, without blank lines around them. A missing section is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgressFile {
-    /// The Status section.
     pub status: String,
-    /// The Analysis section.
     pub analysis: String,
-    /// The Testing Strategy section.
     pub testing_strategy: String,
-    /// What was completed in the last iteration.
+    /// Tasks that were completed in the last iteration.
     pub completed: Vec<String>,
-    /// Recent attempts, oldest first.
+    /// Entries of Recent Attempts, oldest first.
     pub attempts: Vec<Attempt>,
     /// The rows of the Iteration Log that have a number.
     pub log: Vec<LogRow>,
@@ -29,19 +27,15 @@ pub struct ProgressFile {
 /// One row of the Iteration Log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogRow {
-    /// Which iteration.
     pub iteration: u32,
-    /// When it began.
     pub started: String,
-    /// How long it took.
     pub duration: String,
-    /// How many tasks it completed; a text, because people write more than a number.
+    /// Number of tasks that the iteration completed. It is text, because people add words to it.
     pub tasks_completed: String,
-    /// Anything else.
     pub notes: String,
 }
 
-/// Read everything but the tasks.
+/// Read everything but the tasks from a progress file.
 pub fn read(text: &str) -> Result<ProgressFile, ParseError> {
     Doc::read(text).map(of)
 }
@@ -57,7 +51,7 @@ pub(super) fn of(doc: Doc<'_>) -> ProgressFile {
     }
 }
 
-/// Where the text of a section stands, without blank lines and rules around it.
+/// Return the place of a section's text, without blank lines and thematic breaks around it.
 pub(super) fn prose_range(doc: &Doc<'_>, body: &Range<usize>) -> Range<usize> {
     let end = doc.content_end(body.clone());
     lines::content_start(doc.text, body.start..end)..end

@@ -4,7 +4,7 @@ use super::{lines, tasks, unsupported};
 use crate::format::EditError;
 use crate::plan::{State, Task};
 
-/// What of a task goes into the file, in the form in which it will be read back.
+/// Data of a task that goes into the file, in the form in which it will be read back.
 pub(super) struct Wanted {
     pub(super) name: String,
     pub(super) state: State,
@@ -14,7 +14,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// What the file will say about `task`.
+    /// Return the data that the file will store for `task`, or an error if the format cannot store it.
     pub(super) fn of(task: &Task) -> Result<Self, EditError> {
         let name = lines::one_line(&task.name);
         if name.is_empty() {

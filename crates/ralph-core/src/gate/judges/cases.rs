@@ -11,12 +11,12 @@ const MOST: usize = 5000;
 /// A test, or a suite of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Case {
-    /// Its name with those of the suites around it.
+    /// Name with the names of the suites around it, joined with `::`.
     pub(super) name: String,
     pub(super) leaf: String,
-    /// What stands before its body, without strings and comments: attributes, decorators.
+    /// Text before the body, such as attributes and decorators, without strings and comments.
     pub(super) head: String,
-    /// Its body, likewise; `None` for a suite, whose tests speak for themselves.
+    /// Body without strings and comments. `None` for a suite, whose tests are separate cases.
     pub(super) body: Option<String>,
     /// All of it (of a suite only its head) as it is written.
     source: String,
@@ -241,7 +241,7 @@ fn literal(text: &str) -> Option<String> {
     None
 }
 
-/// `func TestX(t *testing.T) {`
+/// Return the tests of a Go file, such as `func TestX(t *testing.T) {`.
 fn go(code: &Code<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     for at in code.words("func") {
@@ -363,7 +363,7 @@ fn depth_or_blank(code: &Code<'_>, line: &Range<usize>) -> Option<usize> {
     (!code.masked(line.clone()).trim().is_empty()).then(|| depth(code, line))
 }
 
-/// Where the decorators above line `n` begin.
+/// Return the start of the decorators above line `n`.
 fn decorated_from(code: &Code<'_>, lines: &[Range<usize>], n: usize, deep: usize) -> usize {
     let mut from = lines.get(n).map_or(0, |line| line.start);
     for line in lines.get(..n).unwrap_or_default().iter().rev().take(50) {

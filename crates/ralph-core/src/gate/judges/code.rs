@@ -146,7 +146,7 @@ fn mask(text: &str, language: Language) -> String {
     String::from_utf8(out).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
 }
 
-/// Where the string or comment that begins at `at` ends; `None` when none begins there.
+/// Return the end of the string or comment that starts at `at`, or `None` if none starts there.
 fn hidden(bytes: &[u8], at: usize, language: Language) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let found = |needle: &[u8], from: usize| {
@@ -185,15 +185,17 @@ fn hidden(bytes: &[u8], at: usize, language: Language) -> Option<usize> {
     }
 }
 
-/// How far a string may reach. Where one that is not closed ends with its line, a sign that was
-/// misunderstood (a quote in a regular expression) costs one line and not the rest of the file.
+/// Number of lines that a string may span.
+///
+/// An unclosed string of one line ends with its line. So a misread quotation mark, for example in a
+/// regular expression, affects one line and not the rest of the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lines {
     One,
     Many,
 }
 
-/// How long the string is that `rest` begins with.
+/// Return the length of the string at the start of `rest`.
 fn quoted(rest: &[u8], quote: u8, lines: Lines) -> usize {
     let mut at = 1;
     while let Some(byte) = rest.get(at) {

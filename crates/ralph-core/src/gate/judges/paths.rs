@@ -1,22 +1,22 @@
-//! Which files are judges, by their names.
+//! Detection of judges by their file names and by the scripts that gates run.
 
 use crate::gate::{Gate, gate_scripts};
 use crate::word_enum::word_enum;
 
 word_enum! {
-    /// What a judge decides.
+    /// Kind of a judge: what the file decides.
     JudgeKind {
-        /// What is tested.
+        /// Tests, including their data and snapshots.
         Tests = "tests",
-        /// What is built, and by which commands.
+        /// Dependencies, and the commands that build.
         Manifest = "manifest",
-        /// Which versions are used.
+        /// Exact versions of the dependencies.
         Lock = "lock",
-        /// How tests and linters run.
+        /// Settings of test runners and linters.
         Settings = "settings",
-        /// What runs for every change.
+        /// Jobs that a CI service runs for every change.
         Ci = "ci",
-        /// What a gate runs itself.
+        /// Script that a gate's command runs.
         GateScript = "gate script",
     }
 }

@@ -44,7 +44,7 @@ const SKIPS: [&str; 32] = [
 /// Words that keep all other tests from running.
 const ONLYS: [&str; 4] = [".only", "fit(", "fdescribe(", "ftest("];
 
-/// Assertions that cannot fail.
+/// Assertions that can never fail.
 const TRIVIAL: [&str; 9] = [
     "assert!(true",
     "assert_eq!(1,1",

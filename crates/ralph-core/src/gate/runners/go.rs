@@ -1,4 +1,4 @@
-//! `go test`.
+//! Runner for the output of `go test`.
 
 use super::{Runner, TOO_MANY, Tally};
 

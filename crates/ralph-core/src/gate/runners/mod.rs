@@ -20,16 +20,16 @@ const MOST_FAILED: usize = 5000;
 /// Most groups and passed tests that one runner keeps.
 pub(super) const MOST_RAN: usize = 20_000;
 const TOO_MANY: &str = "too many tests fail to keep all their names";
-/// Longest name, in characters.
+/// Maximum length of a test's name, in characters.
 const LONGEST_NAME: usize = 400;
 
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) failed: BTreeSet<String>,
     pub(super) ran: BTreeSet<String>,
-    /// How often each name came, where that matters.
+    /// Number of failures by name, for runners in which a repeated name is another test.
     times: BTreeMap<String, u64>,
-    /// How many tests failed by the runner's own count.
+    /// Number of failed tests that the runner itself reports.
     pub(super) declared: u64,
     /// Why some failures may be missing.
     pub(super) partial: Option<String>,
@@ -112,7 +112,7 @@ impl Runners {
         }
     }
 
-    /// What each of them found.
+    /// Return the result of each runner.
     pub(super) fn finish(self) -> impl Iterator<Item = Tally> {
         self.0.into_iter().map(|(mut runner, mut tally)| {
             runner.end(&mut tally);
@@ -168,7 +168,7 @@ fn without_time(line: &str) -> &str {
     }
 }
 
-/// How far a line is indented, in characters.
+/// Return the indentation of a line, in characters.
 fn indent(line: &str) -> usize {
     line.chars().take_while(|c| *c == ' ').count()
 }

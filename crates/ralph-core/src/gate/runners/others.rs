@@ -69,13 +69,13 @@ fn maven(line: &str) -> Option<&str> {
     is_case.then(|| name.trim_end_matches([' ', '-']))
 }
 
-/// `FooTest > bar() FAILED`
+/// Return the test of a line of Gradle, such as `FooTest > bar() FAILED`.
 fn gradle(line: &str) -> Option<&str> {
     let name = line.strip_suffix(" FAILED")?;
     (name.contains(" > ") && !name.starts_with([' ', '>'])).then_some(name)
 }
 
-/// `  Failed Namespace.FooTest.Bar [5 ms]`
+/// Return the test of a line of dotnet, such as `  Failed Namespace.FooTest.Bar [5 ms]`.
 fn dotnet(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("  Failed ")?;
     let (name, time) = rest.rsplit_once(" [")?;

@@ -1,8 +1,8 @@
-//! pytest and unittest.
+//! Runners for the output of pytest and unittest.
 
 use super::{Runner, Tally, number_before};
 
-/// pytest, by its short summary.
+/// Runner for pytest, which reads its short summary.
 pub(super) struct Pytest;
 
 impl Runner for Pytest {

@@ -1,4 +1,4 @@
-//! `cargo test` and `cargo nextest`.
+//! Runners for the output of `cargo test` and `cargo nextest`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const MOST_TARGETS: usize = 5000;
 #[derive(Default)]
 pub(super) struct Libtest {
     target: String,
-    /// How often each target came: two packages may have one of the same name.
+    /// Number of runs of each target. Two packages may have a target with the same name.
     targets: BTreeMap<String, u32>,
     /// Within the list of names at the end of a target.
     listing: bool,
@@ -127,7 +127,7 @@ fn target_of(rest: &str) -> String {
     }
 }
 
-/// `cargo nextest run`.
+/// Runner for the output of `cargo nextest run`.
 #[derive(Default)]
 pub(super) struct Nextest {
     summary: bool,

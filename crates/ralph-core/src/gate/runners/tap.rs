@@ -11,7 +11,7 @@ pub(super) struct Tap {
     pending: Option<String>,
 }
 
-/// Deepest nesting that is followed.
+/// Maximum depth of nested tests that is tracked.
 const DEEPEST: usize = 50;
 
 impl Runner for Tap {

@@ -9,12 +9,12 @@ use crate::init::draft::{Draft, quote};
 use crate::init::manifest::Look;
 use crate::init::tree::{Tree, is_mcp, join};
 
-/// Where its configuration lives, best place first.
+/// Folders that may hold the configuration of Ralph Deluxe, in order of preference.
 const PLACES: [&str; 2] = [".ralph/config", ""];
 const TEMPLATES: &str = ".ralph/templates";
 const PLAN: &str = "plan.json";
 
-/// Its lists of MCP servers and the stages that use them.
+/// Lists of MCP servers, each with the stage that uses it.
 const MCP: [(&str, &str); 3] =
     [("mcp-coding.json", "build"), ("mcp-context.json", "context"), ("mcp-memory.json", "index")];
 

@@ -1,10 +1,10 @@
-//! Go: vet and test.
+//! Go stack: gates with `go vet` and `go test`.
 
 use super::{Offer, Offers};
 use crate::init::manifest::Look;
 use crate::init::tree::join;
 
-/// What the go tool offers in `folder`.
+/// Return the gates for a Go module in `folder`.
 pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     let manifest = join(folder, "go.mod");
     look.tree.has_file(&manifest).then(|| Offers {

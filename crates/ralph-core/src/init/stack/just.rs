@@ -9,12 +9,12 @@ use crate::init::manifest::Look;
 pub(super) struct Recipe {
     /// Whether it cannot be called without arguments.
     wants_arguments: bool,
-    /// Recipes that run before it.
+    /// Names of the recipes that run before this one.
     needs: Vec<String>,
     body: Vec<String>,
 }
 
-/// What the justfile at the root offers.
+/// Return the gates for the recipes of the justfile in `folder`.
 pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     let is_justfile = |name: &&str| {
         name.eq_ignore_ascii_case("justfile") || name.eq_ignore_ascii_case(".justfile")

@@ -12,7 +12,7 @@ pub(super) struct Rule {
     recipe: Vec<String>,
 }
 
-/// What the Makefile at the root offers.
+/// Return the gates for the targets of the makefile in `folder`.
 pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     // In the order in which GNU make looks.
     let file = look.tree.first(folder, &["GNUmakefile", "makefile", "Makefile"])?;

@@ -1,14 +1,14 @@
-//! Which stacks a project is built with, and the gates that follow from them.
+//! Detection of a project's stacks, and of the gates that follow from them.
 //!
 //! # Theory of operation
 //!
 //! Each language looks at one folder and offers gates for roles (`typecheck`, `lint`, `test`,
-//! `build`), but only for tools that the project visibly uses: a gate that cannot run is worse than
-//! none. Languages are looked for at the root; one that offers nothing there is looked for one level
-//! below, which covers `web/` beside a Cargo workspace without taking the members of a workspace for
-//! projects of their own. The task runners Make and Just come last, at the root only, and offer
-//! nothing that a gate already runs. Names stay short where they can: the first stack with a role
-//! has the plain name.
+//! `build`). It offers them only for tools that the project visibly uses, because a gate that cannot
+//! run is worse than none. Languages look at the root first. A language without gates there looks one
+//! level below. This finds `web/` beside a Cargo workspace, and it does not treat the members of a
+//! workspace as projects of their own. The task runners Make and Just come last and look only at the
+//! root. They offer nothing that another gate already runs. Names stay short where possible: the first
+//! stack with a role gets the plain name.
 
 mod go;
 mod just;
@@ -28,7 +28,7 @@ use crate::text::shell_word;
 /// A stack that was found and the gates it led to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {
-    /// Its name, as people call it.
+    /// Name of the stack for people.
     pub stack: &'static str,
     /// The file that gave it away.
     pub evidence: String,
@@ -44,7 +44,7 @@ struct Offer {
     command: String,
     kind: GateKind,
     required: Option<bool>,
-    /// How the same command may be spelt in a Makefile or a justfile.
+    /// Other forms of the command in a Makefile or a justfile.
     spellings: Vec<String>,
     /// The lines of a task runner's target; empty when they are not all there is to it.
     recipe: Vec<String>,
@@ -73,7 +73,7 @@ impl Offer {
     }
 }
 
-/// What one stack offers in one folder.
+/// Gates that one stack offers in one folder.
 struct Offers {
     evidence: String,
     gates: Vec<Offer>,
@@ -188,7 +188,7 @@ fn has_words(line: &str, words: &str) -> bool {
     })
 }
 
-/// The command, run in `folder`.
+/// Return the command that runs `command` in `folder`.
 pub(super) fn inside(folder: &str, command: &str) -> String {
     if folder.is_empty() {
         command.to_owned()

@@ -24,7 +24,7 @@ pub(in crate::init) const LOCKS: [(&str, &str); 6] = [
     ("npm-shrinkwrap.json", "npm"),
 ];
 
-/// What package.json offers in `folder`.
+/// Return the gates for a Node package in `folder`.
 pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     let manifest = join(folder, "package.json");
     if !look.tree.has_file(&manifest) {

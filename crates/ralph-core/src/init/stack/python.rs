@@ -26,7 +26,7 @@ const LOCKS: [(&str, &str, Manager); 4] = [
     ("Pipfile.lock", "tool.pipenv", Manager::Pipenv),
 ];
 
-/// What keeps the environment of a Python project.
+/// Tool that manages the environment of a Python project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::init) enum Manager {
     Uv,
@@ -65,7 +65,7 @@ impl Manager {
         LOCKS.iter().find(|(_, _, manager)| *manager == self).map(|(lock, ..)| *lock)
     }
 
-    /// What a command begins with that runs a tool in the environment.
+    /// Return the prefix of a command that runs `tool` in the environment.
     fn prefix(self, tree: &Tree, folder: &str, tool: &str) -> String {
         let is_quoted =
             |text: &str| ["\"", "'"].iter().any(|quote| text.contains(&format!("{quote}{tool}")));
@@ -103,7 +103,7 @@ pub(in crate::init) fn requirement_files<'t>(tree: &'t Tree, folder: &'t str) ->
     tree.names(folder).filter(wanted).filter(is_file).collect()
 }
 
-/// What Python's tools offer in `folder`.
+/// Return the gates for a Python project in `folder`.
 pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     let evidence = look.tree.first(folder, &MANIFESTS)?;
     let tools = Tools::read(look, folder);
@@ -129,7 +129,7 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
 pub(in crate::init) struct Tools {
     pub(in crate::init) pytest: bool,
     pub(in crate::init) ruff: bool,
-    /// How mypy is called.
+    /// Command that runs mypy. `None` if the project does not use it.
     pub(in crate::init) mypy: Option<&'static str>,
 }
 

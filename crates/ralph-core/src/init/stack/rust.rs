@@ -4,7 +4,7 @@ use super::{Offer, Offers};
 use crate::init::manifest::{Look, table};
 use crate::init::tree::join;
 
-/// What Cargo offers in `folder`.
+/// Return the gates for a Rust package or workspace in `folder`.
 pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     let manifest = join(folder, "Cargo.toml");
     if !look.tree.has_file(&manifest) {

@@ -1,28 +1,28 @@
-//! What an entry of the index is about, and the ids that name entries: `K-<kind>-<slug>`.
+//! Categories of index entries, and the ids that name entries: `K-<kind>-<slug>`.
 
 use crate::word_enum::word_enum;
 
 const LONGEST: usize = 120;
 
 word_enum! {
-    /// What an entry is about; the word is that of its id.
+    /// Category of an index entry. The word is the `<kind>` in its id.
     #[schemars(rename = "KnowledgeCategory")]
     Category {
-        /// What must be so.
+        /// Rules that the work must follow.
         Constraints = "constraint",
-        /// What was decided.
+        /// Decisions about the design.
         Decisions = "decision",
-        /// How things are done here.
+        /// Usual ways of working in this project.
         Patterns = "pattern",
-        /// What surprises.
+        /// Facts that are surprising or easy to get wrong.
         Gotchas = "gotcha",
-        /// What nobody knows yet.
+        /// Open questions.
         Unresolved = "unresolved",
     }
 }
 
 impl Category {
-    /// Its heading in the markdown file.
+    /// Return the heading of this category in the markdown file.
     pub fn heading(self) -> &'static str {
         match self {
             Self::Constraints => "Constraints",
@@ -33,7 +33,7 @@ impl Category {
         }
     }
 
-    /// How soon it is shown when something is looked up; the lowest first.
+    /// Return the rank of this category in search results. The lowest rank comes first.
     pub fn rank(self) -> u8 {
         match self {
             Self::Constraints => 1,

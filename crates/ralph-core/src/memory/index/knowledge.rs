@@ -16,24 +16,24 @@ use crate::memory::flat;
 pub struct Item {
     /// `K-constraint-no-force-push`; an entry may have none.
     pub id: Option<String>,
-    /// What it is about.
+    /// Category of the entry, if its heading or its id names one.
     pub category: Option<Category>,
     /// The heading it stands under; empty for what is only in the JSON file.
     pub heading: String,
-    /// What it says.
+    /// Text of the entry, on one line.
     pub text: String,
     /// The iterations it was learned in.
     pub sources: Vec<u64>,
     /// The tasks of those iterations, as far as the JSON file has them.
     pub tasks: Vec<String>,
-    /// Words to find it by.
+    /// Tags for the search.
     pub tags: Vec<String>,
     /// Ids of the entries whose place it took.
     pub supersedes: Vec<String>,
-    /// Whether it is in force.
+    /// Whether the entry is in force.
     #[serde(flatten)]
     pub status: Status,
-    /// Its line in the markdown file.
+    /// Line of the entry in the markdown file, from 1. Absent if only the JSON file has it.
     pub line: Option<usize>,
 }
 
@@ -42,18 +42,18 @@ pub struct Item {
 #[serde(tag = "status", rename_all = "lowercase")]
 #[schemars(rename = "KnowledgeStatus")]
 pub enum Status {
-    /// It is.
+    /// The entry is in force.
     Active,
-    /// Another one took its place.
+    /// Another entry replaced this one.
     Superseded {
-        /// Which one.
+        /// Id of the entry that replaced this one.
         by: String,
     },
-    /// It is not, and nothing took its place.
+    /// The entry is no longer in force, and nothing replaced it.
     Retired,
 }
 
-/// What the index knows.
+/// Content of the knowledge index, from both of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Knowledge {
     /// Everything, in the order of the markdown file; what is only in the JSON file comes last.
@@ -63,13 +63,13 @@ pub struct Knowledge {
 }
 
 impl Knowledge {
-    /// What is in force.
+    /// Return the entries that are in force.
     pub fn active(&self) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(|item| item.status == Status::Active)
     }
 }
 
-/// What the two files know.
+/// Build one list of entries from the two files of the index.
 pub fn knowledge(files: Files<'_>) -> Knowledge {
     let document = Document::read(files.markdown.unwrap_or_default());
     let (records, damage) = match records(files.json.unwrap_or_default()) {
@@ -86,7 +86,7 @@ pub fn knowledge(files: Files<'_>) -> Knowledge {
     Knowledge { items, damage }
 }
 
-/// What is known about every id.
+/// Facts about every id, collected from both files.
 struct Sight<'a> {
     records: &'a [Record],
     activity: Activity<'a>,

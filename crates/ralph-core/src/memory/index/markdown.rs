@@ -18,25 +18,25 @@ use crate::memory::flat;
 
 pub(super) const TITLE: &str = "# Knowledge Index";
 
-/// What its second line begins with.
+/// Start of the second line of the markdown file.
 pub(super) const UPDATED: &str = "Last updated: iteration ";
 
-/// One entry of a list.
+/// List item of the markdown file that is an entry of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// `K-constraint-no-force-push`, as it is written.
+    /// Id as written in the file, such as `K-constraint-no-force-push`.
     pub id: Option<String>,
     /// The `##` heading that it stands under.
     pub heading: String,
     /// The category of that heading, when it is one of the five.
     pub category: Option<Category>,
-    /// What it says, on one line, without id and tags. Empty in an entry that only retires others.
+    /// Text on one line, without id and tags. Empty if the entry only retires other entries.
     pub text: String,
     /// The iterations it was learned in.
     pub sources: Vec<u64>,
     /// Ids of the entries whose place it takes.
     pub supersedes: Vec<String>,
-    /// Its line, from 1.
+    /// Line of the entry, from 1.
     pub line: usize,
 }
 
@@ -57,16 +57,16 @@ pub(super) struct HardLine<'t> {
     pub(super) entry: Option<usize>,
 }
 
-/// What the file says.
+/// Content of the markdown file: entries and hard constraints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document<'t> {
-    /// Its entries, in order.
+    /// Entries in file order.
     pub entries: Vec<Entry>,
     pub(super) hard: Vec<HardLine<'t>>,
 }
 
 impl<'t> Document<'t> {
-    /// Read it.
+    /// Read the text of the markdown file. Reading never fails.
     pub fn read(text: &'t str) -> Self {
         let mut reader = Reader::default();
         let mut fences = Fences::default();
@@ -166,7 +166,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     (1..=6).contains(&level).then(|| (level, title.trim_end_matches('#').trim()))
 }
 
-/// What stands behind the mark of a list item.
+/// Return the text after the mark of a list item.
 fn item(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix(['-', '*', '+'])?;
     rest.strip_prefix([' ', '\t']).map(str::trim_start)

@@ -29,17 +29,17 @@ pub use markdown::{Document, Entry};
 pub use records::{Record, Standing, records};
 pub use verify::{Check, RULES, Violation, verify};
 
-/// Where the two files are, relative to the project.
+/// Path of the index for prompts and people, relative to the project.
 pub const MARKDOWN_FILE: &str = ".ralph/knowledge-index.md";
-/// See [`MARKDOWN_FILE`].
+/// Path of the index's history, relative to the project.
 pub const JSON_FILE: &str = ".ralph/knowledge-index.json";
 
 /// The texts of the two files; `None` where there is no file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Files<'t> {
-    /// `knowledge-index.md`.
+    /// Text of `knowledge-index.md`.
     pub markdown: Option<&'t str>,
-    /// `knowledge-index.json`.
+    /// Text of `knowledge-index.json`.
     pub json: Option<&'t str>,
 }
 

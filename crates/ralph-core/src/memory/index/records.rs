@@ -17,37 +17,36 @@ use crate::format::ParseError;
 use crate::json::{self, Fields, JsonError, Node};
 use crate::text::LineCounter;
 
-/// One object of the array.
+/// Object of the JSON array: the record of one iteration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// The iteration it tells of.
     pub iteration: Option<u64>,
-    /// The task of that iteration.
+    /// Id of the task in that iteration.
     pub task: Option<String>,
-    /// What was learned, in a line.
+    /// Knowledge from that iteration, on one line.
     pub summary: Option<String>,
-    /// Words to find it by.
+    /// Tags for the search.
     pub tags: Vec<String>,
-    /// Ids of what was learned.
+    /// Ids of the knowledge that this record adds, or ends if it is [`Standing::Retired`].
     pub memory_ids: Vec<String>,
     /// Ids that are no longer in force.
     pub supersedes: Vec<String>,
     /// Whether it puts its ids in force or ends them.
     pub standing: Standing,
-    /// Its line, from 1.
+    /// Line of the record, from 1.
     pub line: usize,
     pub(super) span: Range<usize>,
-    /// What is wrong with its fields.
+    /// Errors in the record's fields.
     pub(super) faults: Vec<String>,
 }
 
-/// What a record does to its own ids.
+/// Effect of a record on its own ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// They are in force from here on.
+    /// The ids are in force from this record on.
     #[default]
     InForce,
-    /// They are not, from here on.
+    /// The ids are not in force from this record on.
     Retired,
 }
 
@@ -130,7 +129,7 @@ fn standing(fields: &Fields<'_, '_>, faults: &mut Vec<String>) -> Standing {
     }
 }
 
-/// Which ids are in force, after all of the records.
+/// Ids that are in force after all records, and ids that are not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Activity<'r> {
     /// The records that put an id in force, by their place. More than one is a mistake.

@@ -24,7 +24,7 @@ const MOST: usize = 20;
 /// Characters of a line or an entry that a message quotes. Enough to put it back.
 const QUOTED: usize = 1000;
 
-/// What is checked, in words for the agent that writes the index.
+/// Rules that are checked, in words for the agent that writes the index.
 pub const RULES: [&str; 8] = [
     "`knowledge-index.md` begins with the line `# Knowledge Index`, and its second line is `Last updated: iteration N (…)`.",
     "A line under `## Constraints` that says \"must\" or \"never\" stays there exactly as it is, unless an entry with another id says `[supersedes: <its id>]`.",
@@ -36,15 +36,15 @@ pub const RULES: [&str; 8] = [
     "To retire something without replacing it, put its id into `supersedes` of a new JSON entry, or add a line with `[supersedes: <id>]` and no text.",
 ];
 
-/// One of the four checks.
+/// One of the four checks of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
     /// The header of the markdown file.
     Header,
-    /// Hard constraints are kept.
+    /// No hard constraint was dropped.
     HardConstraints,
-    /// The JSON file only grows.
+    /// Earlier entries of the JSON file are unchanged.
     AppendOnly,
     /// Ids are unique and lead somewhere.
     Ids,
@@ -53,14 +53,14 @@ pub enum Check {
 /// Something that an agent may not do to the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Violation {
-    /// Which check found it.
+    /// Check that found the violation.
     pub check: Check,
     /// In which file, relative to the project.
     pub file: &'static str,
     /// On which line of the new text, where it is on one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// What is wrong and how to mend it.
+    /// Description of the violation, and advice on how to fix it.
     pub message: String,
 }
 
@@ -211,12 +211,12 @@ fn append_only(
     }
 }
 
-/// The bytes of an entry.
+/// Return the text of a record as it is in the file.
 fn raw<'t>(text: &'t str, record: &Record) -> &'t str {
     text.get(record.span.clone()).unwrap_or_default()
 }
 
-/// Violations as they are found.
+/// Collector of violations, with a limit for each kind.
 #[derive(Default)]
 pub(super) struct Found {
     all: Vec<Violation>,

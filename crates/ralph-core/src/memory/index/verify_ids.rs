@@ -10,7 +10,7 @@ use crate::text::clip;
 /// Characters of an id that a message shows.
 const SHOWN: usize = 80;
 
-/// Both files before and after.
+/// Content of both files before and after the update.
 pub(super) struct Texts<'a, 't> {
     pub(super) old: &'a Document<'t>,
     pub(super) new: &'a Document<'t>,

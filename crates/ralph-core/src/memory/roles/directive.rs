@@ -1,14 +1,14 @@
-//! What the other roles answer. The types are the schemas.
+//! Answers of the roles other than the coding agent. Their JSON schemas come from these types.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::word_enum::word_enum;
 
-/// What the context agent wants after it has prepared a prompt.
+/// Decision of the context agent after it has prepared a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PrepDirective {
-    /// What to do next.
+    /// Next step: run the coding agent, skip the task, ask a person, or do research.
     pub action: PrepAction,
     /// Why, in a line or two.
     pub reason: String,
@@ -20,7 +20,7 @@ pub struct PrepDirective {
     pub research_topics: Vec<String>,
 }
 
-/// What to do before an attempt.
+/// Next step before an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PrepAction {
@@ -37,43 +37,45 @@ pub enum PrepAction {
 /// Whether the work goes round in circles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StuckDetection {
-    /// Whether it does.
+    /// Whether the work goes round in circles.
     pub is_stuck: bool,
-    /// What shows it: which iterations, which repeated failure.
+    /// Evidence: the iterations, or the failure that repeats.
     #[serde(default)]
     pub evidence: String,
-    /// What would break the circle.
+    /// Action that would end the repetition.
     #[serde(default)]
     pub suggested_action: String,
 }
 
-/// What the context agent advises after an attempt. It is logged and shown to the next preparation.
+/// Advice of the context agent after an attempt.
+///
+/// The advice is logged, and the next preparation shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PostDirective {
-    /// The advice.
+    /// Advised next step.
     pub action: PostAction,
     /// Why, in a line or two.
     pub reason: String,
     /// A failure that happens again and again, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_pattern: Option<FailurePattern>,
-    /// How the plan should change, when the action is `modify_plan`.
+    /// Changes that the plan needs, if the action is `modify_plan`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plan_suggestions: Vec<String>,
 }
 
 word_enum! {
-    /// What should happen after an attempt.
+    /// Advised next step after an attempt.
     PostAction {
-        /// Go on as planned.
+        /// Continue as planned.
         Proceed = "proceed",
         /// The task should be left out.
         SkipTask = "skip_task",
-        /// The plan needs to change.
+        /// Change the plan.
         ModifyPlan = "modify_plan",
         /// A person should look at it.
         RequestHumanReview = "request_human_review",
-        /// The task needs more attempts.
+        /// Allow more attempts at the task.
         IncreaseRetries = "increase_retries",
     }
 }
@@ -81,18 +83,18 @@ word_enum! {
 /// A failure that happens again and again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailurePattern {
-    /// What happens.
+    /// Description of the repeated failure.
     pub pattern: String,
-    /// What shows it: iterations, messages.
+    /// Evidence: iterations and messages.
     pub evidence: String,
 }
 
-/// What the indexer says it did. The files are what counts.
+/// Report of the indexer about its changes. Only the files themselves are trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IndexerReport {
-    /// What changed in the index, in a line.
+    /// Summary of the changes to the index, on one line.
     pub summary: String,
-    /// Ids of new entries.
+    /// Ids of the new entries.
     #[serde(default)]
     pub added: Vec<String>,
     /// Ids that were superseded or retired.
@@ -100,51 +102,51 @@ pub struct IndexerReport {
     pub superseded: Vec<String>,
 }
 
-/// What a reviewing pass found. It is advice: nothing waits for it.
+/// Result of a reviewing pass. It is advice and blocks nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Review {
-    /// The whole in one word.
+    /// Overall result as one word.
     pub verdict: ReviewVerdict,
     /// The whole in a line or two.
     pub summary: String,
-    /// What should be looked at.
+    /// Findings that a person or an agent should look at.
     #[serde(default)]
     pub findings: Vec<Finding>,
 }
 
-/// A review in one word.
+/// Overall result of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewVerdict {
-    /// Nothing stands against it.
+    /// Nothing is wrong with the work.
     Approve,
-    /// It should be looked at.
+    /// Somebody should look at the findings.
     Concerns,
 }
 
 /// One thing that a review found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
     /// In which file; empty when in none.
     #[serde(default)]
     pub file: String,
-    /// What is wrong.
+    /// Description of the problem.
     pub description: String,
-    /// How to mend it.
+    /// Suggested fix.
     #[serde(default)]
     pub suggestion: String,
 }
 
-/// How bad a finding is.
+/// Severity of a finding in a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// It will hurt.
+    /// The problem will cause harm.
     High,
-    /// It may hurt.
+    /// The problem may cause harm.
     Medium,
-    /// It could be better.
+    /// The code works, but could be better.
     Low,
 }

@@ -15,16 +15,15 @@ use crate::prompt::{PastHandoff, Template, TemplateError, Templates};
 /// Characters of the index that the prompt holds; a longer one is only pointed to.
 const INLINE: usize = 40_000;
 
-/// What the indexer is told.
+/// Input for the prompt of the knowledge indexer.
 #[derive(Clone, Debug)]
 pub struct IndexerInput<'a> {
-    /// The iteration that comes next.
+    /// Number of the next iteration.
     pub iteration: u32,
-    /// Its task.
+    /// Task of the next iteration.
     pub task: &'a Task,
-    /// Why the indexer runs.
     pub trigger: Trigger,
-    /// The index as it is.
+    /// Current files of the index.
     pub files: Files<'a>,
     /// Handoffs that are not in the index, oldest first.
     pub handoffs: &'a [PastHandoff],

@@ -34,15 +34,15 @@ use crate::prompt::markdown::code;
 use crate::prompt::{item_values, role_values};
 use crate::word_enum::word_enum;
 
-/// Where the context agent puts the prompt that it prepared, relative to the project.
+/// Path of the prompt that the context agent prepares, relative to the project.
 pub const PREPARED_PROMPT: &str = ".ralph/context/prepared-prompt.md";
 
 word_enum! {
-    /// What came of an attempt, as far as another role has to know.
+    /// Result of an attempt, as other roles see it.
     Judged {
-        /// It counts.
+        /// The attempt counts as a success.
         Passed = "passed",
-        /// It does not.
+        /// The attempt failed.
         Failed = "failed",
     }
 }
@@ -52,13 +52,13 @@ word_enum! {
 pub struct EndedAttempt<'a> {
     /// The iteration that has just ended.
     pub iteration: u32,
-    /// Its task.
+    /// Task of the attempt.
     pub task: &'a Task,
-    /// What came of it.
+    /// Result of the attempt.
     pub judged: Judged,
-    /// The file of its handoff.
+    /// Path of the handoff's file, if the attempt left a handoff.
     pub handoff: Option<&'a str>,
-    /// What the gates printed.
+    /// Path of the file with the output of the gates.
     pub validation_log: Option<&'a str>,
 }
 
@@ -76,7 +76,7 @@ impl EndedAttempt<'_> {
     }
 }
 
-/// What every role sees in its template, with the fields of its answer.
+/// Return the template values that all roles share, with the fields of the answer `T`.
 fn values<T: JsonSchema>(iteration: u32, task: &Task) -> Value {
     role_values::<T>(iteration, item_values(task.id.as_str(), &task.name))
 }

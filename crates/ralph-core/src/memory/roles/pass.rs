@@ -12,29 +12,23 @@ use crate::prompt::{Template, TemplateError, Templates};
 /// Changed files that a manifest names.
 const NAMED: usize = 50;
 
-/// What a pass is told.
+/// Input for the prompt of a pass.
 #[derive(Clone, Debug)]
 pub struct PassInput<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// What it looks at.
+    /// Attempt that the pass looks at.
     pub attempt: EndedAttempt<'a>,
     /// The commit that holds the work, or the ref that keeps what was rolled back.
     pub revision: Option<&'a str>,
-    /// The files that it changed.
+    /// Files that the attempt changed.
     pub files: &'a [String],
 }
 
-/// Where the words of a pass come from.
+/// Source of a pass's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassPrompt<'a> {
     /// A file that the configuration names.
-    Own {
-        /// Its path.
-        file: &'a str,
-        /// What it says.
-        text: &'a str,
-    },
+    Own { file: &'a str, text: &'a str },
     /// Ralph's own review, or what overrides it.
     Review,
 }

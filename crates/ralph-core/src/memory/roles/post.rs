@@ -37,7 +37,7 @@ pub fn post_prompt(
     Ok(out)
 }
 
-/// What will be checked, and what was wrong the last time.
+/// Append the rules that will be checked, and the violations that undid the last update.
 pub(super) fn rules(out: &mut String, undone: &[String]) {
     out.push_str("\n## Rules That Are Checked\n\n");
     out.push_str("If one of them is broken, your update is undone as a whole.\n\n");

@@ -26,17 +26,16 @@ const DESCRIPTION: usize = 20_000;
 /// Characters of one line of somebody else's words.
 const LINE: usize = 1000;
 
-/// What the context agent is told before an attempt. Paths are relative to the project, and only
-/// those of files that are there.
+/// Input for the context agent before an attempt.
+///
+/// Paths are relative to the project. Paths of files that do not exist are left out.
 #[derive(Clone, Debug)]
 pub struct PrepInput<'a> {
     /// The iteration that is about to begin.
     pub iteration: u32,
-    /// What a prompt remembers.
+    /// Memory mode of the prompts.
     pub mode: Mode,
-    /// The plan file.
     pub plan_file: &'a str,
-    /// The task.
     pub task: &'a Task,
     /// The latest handoff; of its contents only the signals are told.
     pub latest: Option<&'a PastHandoff>,
@@ -46,21 +45,20 @@ pub struct PrepInput<'a> {
     pub index: [Option<&'a str>; 2],
     /// Why the last attempt at this task failed; there is one on a retry only.
     pub failure_context: Option<&'a str>,
-    /// What the gates printed last.
+    /// File with the latest output of the gates.
     pub validation_log: Option<&'a str>,
-    /// The directory with skills.
     pub skills: Option<&'a str>,
     /// The directory with the project's own prompts.
     pub templates: Option<&'a str>,
-    /// What the operator noted. The coding agent gets it word for word.
+    /// Notes of the operator. The coding agent also receives them word for word.
     pub notes: &'a [String],
     /// Iterations in a row that only researched this task.
     pub researched: u32,
-    /// What the context agent advised after the last attempt.
+    /// Advice of the context agent after the last attempt.
     pub advice: Option<&'a PostDirective>,
 }
 
-/// What follows from a preparation.
+/// Next step after the preparation of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AfterPrep {
     /// Run the coding agent with the prepared prompt.
@@ -70,25 +68,28 @@ pub enum AfterPrep {
         /// Why the prepared one is not used.
         why: String,
     },
-    /// The task is left out.
+    /// Leave the task out.
     Skip {
-        /// In the agent's words.
+        /// Reason in the agent's words.
         reason: String,
     },
     /// The loop pauses for a person; the task stays pending.
     Pause {
-        /// In the agent's words.
+        /// Reason in the agent's words.
         reason: String,
     },
     /// The task stays pending, and the next iteration prepares again.
     Research {
-        /// In the agent's words.
+        /// Reason in the agent's words.
         reason: String,
     },
 }
 
-/// What follows from a preparation. `answer` is the directive or why there is none; `prepared` is what
-/// [`check_prepared`] said. Work goes on whatever the agent did, unless it asked for something else.
+/// Decide the next step after a preparation.
+///
+/// `answer` is the agent's directive, or the reason why there is none. `prepared` is the result of
+/// [`check_prepared`]. If the agent failed, the coding agent still runs, with ralph's own prompt if
+/// necessary.
 pub fn after_prep(
     answer: Result<&PrepDirective, String>,
     prepared: Result<(), String>,
@@ -162,7 +163,7 @@ pub fn prep_prompt(templates: &Templates, input: &PrepInput<'_>) -> Result<Strin
     Ok(format!("{}\n\n{}", instructions.trim_end(), prep_manifest(input)))
 }
 
-/// What there is to prepare from: the task, and pointers to everything else.
+/// Return the manifest for the preparation: the task, with paths to everything else.
 pub fn prep_manifest(input: &PrepInput<'_>) -> String {
     let mut out = String::from("# Manifest\n\n## The Task\n\n");
     the_task(&mut out, input.task);
@@ -179,7 +180,7 @@ pub fn prep_manifest(input: &PrepInput<'_>) -> String {
     out
 }
 
-/// One line of a manifest.
+/// Append one line to a manifest.
 pub(super) fn line(out: &mut String, name: &str, value: &str) {
     // Writing to a string cannot fail.
     let _ = writeln!(out, "- {name}: {value}");
@@ -192,7 +193,7 @@ pub(super) fn pointer(out: &mut String, name: &str, path: Option<&str>) {
     }
 }
 
-/// Somebody's words on one line.
+/// Return text of a person or an agent on one line, cut at the maximum length.
 pub(super) fn said(text: &str) -> String {
     clip(&one_line(text), LINE)
 }

@@ -199,7 +199,7 @@ impl Session<'_> {
         Ok(out)
     }
 
-    /// What the plan says about the spec is what it said before: its code is gone.
+    /// Restore the part of the plan that is about the spec, because the code of the spec was discarded.
     fn undo_plan(&mut self, entry: &Entry) -> Result<(), DriveError> {
         let Some(before) = self.plan_copy(entry)? else { return Ok(()) };
         let spec = entry.spec.as_str();

@@ -15,13 +15,13 @@ use crate::project::Project;
 use crate::store::{Kind, drop_view, put_view, read};
 use crate::watch::Watch;
 
-/// Where the copy of the spec that is worked on is kept.
+/// Name of the copy of the spec that is worked on.
 const COPY: &str = "spec-copy.md";
 
-/// How the names of copies of the plan begin.
+/// Prefix of the names of copies of the plan.
 const PLAN_COPY: &str = "plan-before-";
 
-/// How often a waiting agent looks whether somebody wants its end.
+/// Time between two looks of a waiting agent for a request to stop.
 const NAP: Duration = Duration::from_millis(200);
 
 impl Session<'_> {
@@ -156,7 +156,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// What the plan said before the spec of this entry.
+    /// Return the text of the plan as it was before the spec of this entry, if a copy exists.
     pub(super) fn plan_copy(&self, entry: &Entry) -> Result<Option<String>, DriveError> {
         let bytes = read(&plan_copy_file(&self.project, &entry.id))?;
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
@@ -190,8 +190,8 @@ impl Session<'_> {
     }
 }
 
-/// Where the plan is kept as it was before the spec of this entry. It outlives a session: a spec may
-/// be interrupted by a limit and go on in the next one.
+/// Return the path of the copy of the plan from before the spec of this entry. It outlives a session,
+/// because a limit may interrupt a spec that the next session finishes.
 pub(super) fn plan_copy_file(project: &Project, id: &str) -> PathBuf {
     project.state_dir().join(format!("{PLAN_COPY}{id}.jsonl"))
 }

@@ -39,10 +39,10 @@ use super::specs::spec_keeper;
 use crate::notify::Notifier;
 use crate::store::{Durability, drop_view, put_view};
 
-/// What was asked for.
+/// Limits and options of `ralph agent` beside the configuration.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
-    /// Stop after so many specs.
+    /// Stop after this many specs; `None` for no limit.
     pub max_specs: Option<u32>,
     /// Stop after so many failures in a row.
     pub max_failures: u32,
@@ -52,30 +52,28 @@ pub struct AgentOptions {
     pub jobs: Option<usize>,
 }
 
-/// How an agent ended.
+/// Reason why `ralph agent` ended, which decides its exit code.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentEnd {
-    /// Nothing is left.
+    /// Inbox without any spec left.
     Empty,
     /// So many specs were worked on.
     MaxSpecs(u32),
-    /// The money is used up.
     MaxCost {
-        /// The limit.
+        /// Limit in dollars.
         limit: f64,
-        /// What was spent.
+        /// Dollars that were spent.
         spent: f64,
     },
     /// So many specs failed in a row.
     MaxFailures(u32),
-    /// A signal came.
     Interrupted(Signal),
     /// Nothing would go better with the next spec, or a person has to decide.
     Halted(End),
 }
 
 impl AgentEnd {
-    /// In words.
+    /// Describe the reason in a sentence.
     pub fn reason(&self) -> String {
         match self {
             Self::Empty => "Inbox empty. Agent stopping.".into(),
@@ -139,14 +137,14 @@ pub fn agent(
     session.end_agent(&mut agent, end)
 }
 
-/// An agent at work.
+/// State of a running `ralph agent`.
 struct Agent {
     options: AgentOptions,
     state: AgentSession,
     notifier: Notifier,
     /// When the last run wrote its last record, RFC 3339.
     last_run_ended: String,
-    /// What ends the run, from the recovery of an interrupted attempt.
+    /// End of the run that the recovery of an interrupted attempt decided.
     halt: Option<End>,
 }
 
@@ -176,7 +174,7 @@ impl Session<'_> {
         }
     }
 
-    /// What ends the agent between two specs.
+    /// Return the reason to stop before the next spec, if there is one.
     fn agent_limit(&self, agent: &Agent) -> Option<AgentEnd> {
         if let Some(signal) = self.signals.first() {
             return Some(AgentEnd::Interrupted(signal));
@@ -389,7 +387,7 @@ impl Session<'_> {
         let _unwritten = self.record(Record::AgentStep(Remark::new(text)), Durability::Eventual);
     }
 
-    /// `3 specs, $2.45, 1h 23m`.
+    /// Describe the session in a few words, for example `3 specs, $2.45, 1h 23m`.
     fn session_words(&self, state: &AgentSession) -> String {
         let began: Option<Timestamp> = state.started_at.parse().ok();
         let seconds = began.map_or(0, |at| self.clock.now().duration_since(at).as_secs());
@@ -408,7 +406,7 @@ impl Session<'_> {
         spec_keeper(&entry.spec)
     }
 
-    /// What a spec wants, as it was when it was fetched.
+    /// Return the goal for a spec, with its text from when it was taken from the inbox.
     fn goal_of(
         &mut self,
         agent: &mut Agent,
@@ -423,7 +421,7 @@ impl Session<'_> {
     }
 }
 
-/// `15m 32s`.
+/// Format a number of seconds, for example `15m 32s`.
 pub(super) fn duration(seconds: i64) -> String {
     let seconds = seconds.max(0);
     match (seconds / 3600, seconds % 3600 / 60, seconds % 60) {

@@ -21,7 +21,7 @@ use crate::drive::terms::{Access, RoleTerms};
 /// Bytes at each end of a log that are read; the rest is never looked at.
 const END: usize = 512 * 1024;
 
-/// What was killed, with everything that is known about it.
+/// Task or issue whose agent was killed, with the reason.
 enum Killed {
     Task(Box<Task>, Kill),
     Issue(Box<Issue>, Kill),

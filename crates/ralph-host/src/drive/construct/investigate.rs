@@ -19,7 +19,7 @@ struct InvestigatorAnswers {
     findings: Vec<(Id, Investigation)>,
     killed: Vec<(Id, Kill)>,
     unanswered: Vec<Id>,
-    /// What ends the run.
+    /// End of the run, if a halt came between the answers.
     end: Option<End>,
 }
 

@@ -40,14 +40,14 @@ use crate::store::Durability;
 
 pub use plan::{PlanPreview, Planned, Planning, plan, preview_plan};
 
-/// What a construct is to bring about.
+/// Spec that a construct works on.
 #[derive(Clone, Debug)]
 pub struct Goal {
     /// The spec's name, as plans and inboxes call it.
     pub spec: String,
-    /// Its file, relative to the project.
+    /// Path of the spec file, relative to the project.
     pub file: String,
-    /// What it says.
+    /// Text of the spec.
     pub text: String,
     /// Most agents at once; `None` is one for each item.
     pub jobs: Option<usize>,
@@ -86,7 +86,7 @@ pub fn construct(
     Ok(code)
 }
 
-/// A stage under way.
+/// Stage that is running, for its record at the end.
 pub(super) struct Under {
     stage: StageKind,
     began: Instant,
@@ -200,7 +200,7 @@ impl Session<'_> {
         Ok(Under { stage, began: Instant::now(), cost: self.history.cost })
     }
 
-    /// It has ended, and this came of it. A stage that somebody ended in the middle says nothing.
+    /// Record the end of a stage and its results. An interrupted stage is not recorded.
     fn end_stage(&mut self, under: &Under, came: Came) -> Result<(), DriveError> {
         let plan = self.read_plan()?.plan;
         let left = plan.scoped_tasks().filter(|task| task.state.is_open()).count()
@@ -218,7 +218,7 @@ impl Session<'_> {
         self.record(Record::StageEnded(end), Durability::Synced)
     }
 
-    /// One write of the plan.
+    /// Change the plan in one write and return the results.
     fn apply(
         &mut self,
         change: impl FnOnce(&Plan, &str, Pen<'_>) -> Result<Applied, EditError>,
@@ -283,7 +283,7 @@ impl Session<'_> {
     }
 }
 
-/// What a failure is as a kill.
+/// Return the kill that a failure stands for, if it does.
 fn kill_of(kind: FailureKind, log: Option<String>) -> Option<Kill> {
     let reason = match kind {
         FailureKind::Timeout | FailureKind::Idle => KillReason::Timeout,

@@ -27,22 +27,21 @@ use crate::prompt_files;
 pub struct Planning {
     /// The spec's name; `None` for free text.
     pub spec: Option<String>,
-    /// Its file.
+    /// Path of the spec file; `None` for free text.
     pub file: Option<String>,
-    /// What it says, or what was typed.
+    /// Text of the spec, or the free text that the user typed.
     pub text: String,
-    /// What becomes of tasks that are there already.
+    /// Treatment of the tasks that the spec has already.
     pub existing: Existing,
     /// Whether the plan is only shown.
     pub dry: bool,
 }
 
-/// What came of it.
+/// Result of planning one spec: its tasks, or the reason why the loop ended before.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// What was written, or would be.
+    /// Changes to the plan, even if they were only shown.
     pub came: Came,
-    /// The new tasks.
     pub tasks: Vec<Task>,
     /// Why the loop ended before, if it did.
     pub end: Option<End>,
@@ -157,7 +156,7 @@ impl Session<'_> {
     }
 }
 
-/// What the planner is told.
+/// Build the prompt of the planner.
 fn plan_prompt(
     root: &Path,
     format: Format,
@@ -180,13 +179,12 @@ fn planner_terms(config: &Config) -> RoleTerms {
 
 /// One question of a planner that is not asked.
 pub struct PlanPreview {
-    /// The prompt.
     pub prompt: String,
-    /// How the backend would be started.
+    /// Command line that would start the backend.
     pub command: CommandLine,
 }
 
-/// What `ralph plan` would ask, and whom.
+/// Return the prompts and command lines that `ralph plan` would use.
 pub fn preview_plan(
     look: &Look<'_>,
     plannings: &[Planning],

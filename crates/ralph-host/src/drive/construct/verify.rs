@@ -157,7 +157,7 @@ impl Session<'_> {
         Ok(self.consult(&consultation)?.answers)
     }
 
-    /// What was done for a task: its commits, and what the gates said about the last of them.
+    /// Collect the work on a task: its commits, their patches, and the gate results of the last one.
     fn work_on<'a>(&'a self, task: &'a Task) -> Result<Work<'a>, DriveError> {
         let mut work = Work::default();
         let mut commits = Vec::new();

@@ -1,4 +1,4 @@
-//! What commands do: to the attempt that runs, to the loop, to the plan.
+//! Effects of operator commands on the running attempt, the loop and the plan.
 
 use ralph_core::control::Effect;
 use ralph_core::format::codec;

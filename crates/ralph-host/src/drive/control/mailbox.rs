@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// A file that cannot be read may be half written: so long it is given.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// What tells one state of a file from another.
+/// State of a file: inode, length, and modification time in seconds and nanoseconds.
 pub(super) type Stamp = (u64, u64, i64, i64);
 
 /// The queue, and what of it waits.
@@ -26,11 +26,11 @@ pub(in crate::drive) struct Mailbox {
     pub(super) path: PathBuf,
     looked: Option<Instant>,
     pub(super) seen: Option<Stamp>,
-    /// Unreadable since.
+    /// State of a file that cannot be read, and since when.
     pub(super) suspect: Option<(Stamp, Instant)>,
     /// Written down, and to be done when nothing runs.
     pub(super) held: Vec<(String, Effect)>,
-    /// The loop is to end.
+    /// Set when a command asked the loop to end.
     pub(super) stop: bool,
     /// Commands came since the loop last decided what to do.
     pub(super) spoken: bool,
@@ -52,7 +52,7 @@ impl Mailbox {
         }
     }
 
-    /// What the backend of an earlier run may have written was read.
+    /// Clear the doubt about the queue, after the commands that an earlier backend may have written.
     pub(in crate::drive) fn trust_from_now(&mut self) {
         self.doubtful = false;
     }

@@ -58,7 +58,7 @@ struct Fresh {
     effect: Effect,
 }
 
-/// What is needed to take commands while the rest of a session is lent out.
+/// Parts of a session that take commands while the rest of the session is borrowed.
 pub(in crate::drive) struct Ear<'e> {
     pub(in crate::drive) mailbox: &'e mut Mailbox,
     pub(in crate::drive) journal: &'e mut Journal,
@@ -244,7 +244,7 @@ impl Ear<'_> {
         Ok(())
     }
 
-    /// How full a context is, or what was done about it: told and written down.
+    /// Record a remark about the context of a backend.
     pub(in crate::drive) fn note_context(&mut self, text: &str) -> Result<(), DriveError> {
         self.record(Record::ContextNoted(Remark::new(text)), Durability::Eventual)
     }
@@ -258,7 +258,7 @@ impl Ear<'_> {
         self.listener.on_event(&Event { timestamp: &self.clock.stamp(), kind });
     }
 
-    /// What is not carried out is told and written down.
+    /// Record a command that is not carried out, with the reason.
     fn refuse(&mut self, message: &str) -> Result<(), DriveError> {
         self.record(Record::CommandRefused(Remark::new(message)), Durability::Eventual)
     }

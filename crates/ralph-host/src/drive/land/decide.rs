@@ -60,7 +60,7 @@ impl<'a> Session<'a> {
         self.settle(&line, report, |home, line, host| home.give_up(line, host).map(drop))
     }
 
-    /// `ralph land --no-commit`.
+    /// Carry out `ralph land --no-commit`: bring the commits as uncommitted changes.
     pub(super) fn bring_uncommitted(&mut self, report: &mut LandReport) -> Result<(), DriveError> {
         self.commit_ledger_on_tip()?;
         if self.history.arrival.as_ref().is_none_or(ArrivalLine::is_settled) {

@@ -52,9 +52,8 @@ pub struct LandReport {
     pub branch: Option<String>,
     /// The number of commits that arrived.
     pub arrived: usize,
-    /// What was decided about commits instead, and about how many.
+    /// Decision about the commits that did not arrive, and their number.
     pub settled: Option<(SettlementWay, usize)>,
-    /// Why commits still wait.
     pub waits: Option<NotArrived>,
     /// The attempt that is still open, as its task: the next loop brings it to its end.
     pub open_attempt: Option<String>,

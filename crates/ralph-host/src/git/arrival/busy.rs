@@ -13,8 +13,8 @@ use crate::git_dir;
 /// HEAD and index have to stay as they are for so long before an arrival begins.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// Whoever changed nothing for so long is not in the middle of several commands. Long enough for file
-/// systems that round times to seconds.
+/// Time without a change after which nobody can be in the middle of several commands. It is long
+/// enough for file systems that round times to seconds.
 const LONG_AGO: Duration = Duration::from_secs(3);
 
 /// Most looks at HEAD and the index before an arrival waits for another time.
@@ -148,7 +148,7 @@ impl Repo<'_> {
 #[derive(Debug, Default)]
 pub(in super::super) struct QuietState {
     state: Option<HeadAndIndex>,
-    /// When somebody else changed them.
+    /// Time of the last change of these files that was not made by ralph.
     foreign_change: Option<SystemTime>,
 }
 

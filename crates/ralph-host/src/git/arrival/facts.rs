@@ -127,7 +127,7 @@ impl Repo<'_> {
         Ok(None)
     }
 
-    /// How one commit differs from another, with the ledger.
+    /// List the changes between two commits, including the ledger.
     pub(super) fn touched(&self, old: &str, new: &str) -> Result<Vec<Change>, GitError> {
         let args =
             ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", old, new, "--"];

@@ -23,7 +23,7 @@ const MOST_EXIT_CODE: i32 = 128;
 const LOOKS_AFTER: u32 = 12;
 const PAUSE_AFTER: Duration = Duration::from_millis(5);
 
-/// The end of one fast-forward.
+/// Result of one fast-forward of the branch in home.
 enum ForwardEnd {
     Arrived,
     Waits(ArrivalWait),

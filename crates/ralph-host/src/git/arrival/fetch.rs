@@ -22,7 +22,7 @@ use crate::crash;
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The end of a fetch.
+/// Result of one fetch into a branch that is not checked out.
 enum FetchEnd {
     Moved,
     Refused(ArrivalWait),
@@ -128,7 +128,7 @@ impl Repo<'_> {
     }
 }
 
-/// Why git refused.
+/// Return the reason why git refused.
 fn refusal(answer: &Answer) -> ArrivalWait {
     let place = answer.stderr.split("checked out at '").nth(1);
     match place.and_then(|rest| rest.split('\'').next()) {

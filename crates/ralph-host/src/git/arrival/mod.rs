@@ -85,14 +85,13 @@ pub trait ArrivalHost {
 pub enum ArrivalOutcome {
     /// Everything that landed is on the branch.
     Complete,
-    /// Some or all commits wait.
     Waits(NotArrived),
 }
 
-/// An arrival under way.
+/// State of an arrival in progress.
 struct Arrival<'r, 'a, 'h> {
     repo: &'r Repo<'a>,
-    /// Follows the journal.
+    /// Commits that wait, kept up to date with the journal.
     line: ArrivalLine,
     host: &'h mut dyn ArrivalHost,
 }
@@ -245,7 +244,7 @@ fn path_text(path: &RepoPath) -> String {
     path.to_string()
 }
 
-/// A path of the journal.
+/// Read a path as the journal wrote it.
 fn path_of(text: &str) -> RepoPath {
     let json = serde_json::Value::String(text.to_owned());
     serde_json::from_value(json).unwrap_or_else(|_| RepoPath::new(text))

@@ -12,10 +12,9 @@ use crate::crash;
 /// Digits of a commit in the name of a salvage ref.
 const SHORT: usize = 12;
 
-/// What a killed arrival had left.
+/// Result of recovering an arrival that was killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecoveredArrival {
-    /// No arrival was open.
     Nothing,
     /// The arrival, or the replay, had happened; the journal says so now.
     Finished,

@@ -21,7 +21,7 @@ pub struct LedgerMerge<'m> {
     pub base: Option<Vec<u8>>,
     /// The file of the branch, with the commits that were replayed before this one.
     pub ours: Option<Vec<u8>>,
-    /// The file of the commit.
+    /// File in the commit that is replayed.
     pub theirs: Vec<u8>,
     /// Attempts whose work the branch has lost: their tasks are pending.
     pub missing: &'m [LandedCommit],
@@ -30,7 +30,6 @@ pub struct LedgerMerge<'m> {
 /// The result of the gates on a replayed commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayGates {
-    /// Every gate passes.
     Green,
     /// The names of the gates that fail.
     Red(Vec<String>),

@@ -17,7 +17,7 @@ use crate::{crash, store};
 /// Digits of an object name, where nothing says otherwise.
 const SHA1_DIGITS: usize = 40;
 
-/// One side of a difference.
+/// Side of a change: before it or after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChangeSide {
     Old,

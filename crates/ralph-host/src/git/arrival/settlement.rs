@@ -1,5 +1,5 @@
-//! What a person decides about commits that wait: as uncommitted changes, on a branch of their own, or
-//! given up.
+//! Decisions of a person about commits that wait: as uncommitted changes, on a new branch, or given
+//! up.
 
 use std::collections::BTreeSet;
 use std::fs;

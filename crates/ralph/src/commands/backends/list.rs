@@ -1,4 +1,4 @@
-//! Which backends there are, which of them are installed, and what each can do by itself.
+//! List of backends: which are installed, and what each can do by itself.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -18,15 +18,15 @@ use crate::out::{self, Render};
 /// A program that takes longer than this to tell its version does not tell it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What is known about a backend.
+/// Facts about one backend for the list.
 pub(crate) struct Known {
-    /// Its name in the configuration.
+    /// Name in the configuration.
     pub(crate) name: String,
     /// Or why it cannot be used.
     pub(crate) chosen: Result<Chosen, String>,
-    /// Where it is, if it is installed.
+    /// Path of the program, if it is installed.
     pub(crate) program: Option<std::path::PathBuf>,
-    /// What it says about itself.
+    /// Version that the program reports.
     pub(crate) version: Option<String>,
 }
 
@@ -80,8 +80,8 @@ fn look(config: &Config, name: &str, place: Place<'_>, runner: &Runner) -> Known
     Known { name: name.to_owned(), chosen, program, version }
 }
 
-/// What the program says about its version. Only programs that ralph knows are asked: nobody knows
-/// what another one does when it is started.
+/// Ask the program for its version. Only programs that ralph knows are asked, because any other program
+/// may do anything when it is started.
 fn version(chosen: &Chosen, program: &Path, place: Place<'_>, runner: &Runner) -> Option<String> {
     match chosen.kind {
         BackendKind::Sim => return Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -107,7 +107,7 @@ fn version_in(line: &str) -> Option<String> {
     versions.next().map(|word| out::clip(word, 24))
 }
 
-/// What it can do by itself, in the order of the columns.
+/// Return the abilities of a backend, in the order of the columns.
 fn abilities(can: &Supports) -> [(&'static str, bool); 8] {
     [
         ("schema", can.schema),

@@ -1,7 +1,7 @@
-//! What a backend does, line by line, while it does it.
+//! Live view of a backend, line by line.
 //!
-//! A word in the first column says what a line is about. The words of an answer come in pieces of
-//! any size, so they are kept until a line is whole or something else happens.
+//! A word in the first column says what a line is about. The text of an answer comes in pieces of any
+//! size, so the pieces are kept until a line is complete or something else happens.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use ralph_host::clock::Clock;
 
 use crate::out::{self, Render};
 
-/// Width of the first column.
+/// Width of the first column, in characters.
 const WORD: usize = 9;
 
 /// Most characters of a line of an answer.
@@ -22,15 +22,15 @@ const LONGEST: usize = 4000;
 /// Most characters of a line about anything else.
 const SHORT: usize = 160;
 
-/// The live view.
+/// Live view of one run of a backend.
 pub(super) struct Live {
     render: Render,
     clock: Clock,
-    /// Where the backend works; paths below it are shown without it.
+    /// Working directory of the backend, with a slash at the end. It is left out of shown paths.
     here: String,
     /// The line of an answer that is not whole yet.
     pending: Option<(&'static str, String)>,
-    /// What the last line of an answer was about; the next one needs no word.
+    /// Word of the last line, which is not repeated if the next line has the same word.
     speaking: Option<&'static str>,
 }
 
@@ -85,7 +85,7 @@ impl Live {
         }
     }
 
-    /// The pending line is whole.
+    /// Show the pending line, which is complete.
     fn line(&mut self) {
         let Some((word, text)) = self.pending.take() else { return };
         let text = out::clip(text.trim_end(), LONGEST);

@@ -62,9 +62,9 @@ enum Action {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment, allow_missing_positional = true)]
 struct TryArgs {
-    /// Which backend [default: the configured one, else the first one installed]
+    /// The backend to run [default: the configured one, else the first one installed]
     name: Option<String>,
-    /// What to ask it, in quotes
+    /// The prompt for the backend, in quotes
     prompt: String,
     /// The model to ask for
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! How a try went: the outcome, what it took, and what to do about it.
+//! Report of a trial: the outcome, the cost and the time, and advice.
 
 use std::process::ExitCode;
 
@@ -48,7 +48,7 @@ fn resets_at(report: &RunReport) -> Option<i64> {
     }
 }
 
-/// Where the output is; a program that never started has none.
+/// Return the path of the log; `None` when no log was written.
 fn log(context: &Context, report: &RunReport) -> Option<String> {
     report.log.as_deref().filter(|log| log.exists()).map(|log| context.show(log))
 }

@@ -1,4 +1,4 @@
-//! One backend, once, here.
+//! Trial of one backend: run it once in the current directory.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -51,7 +51,7 @@ pub(super) fn run(
     Ok(interrupt.exit_code().map_or(code, ExitCode::from))
 }
 
-/// What somebody typed who meant something else.
+/// Refuse an empty prompt, and a backend's name in the place of the prompt.
 fn check_words(config: &Config, args: &TryArgs) -> Result<(), CommandError> {
     if args.prompt.trim().is_empty() {
         return Err(CommandError::usage("the prompt is empty")
@@ -135,7 +135,8 @@ fn call(
     Ok(report?)
 }
 
-/// `build/ralph-logs/try-codex-20250120-103000-x1y2.log`
+/// Return the path of the log, for example
+/// `build/ralph-logs/try-codex-20250120-103000-x1y2.log`.
 fn log_file(context: &Context, backend: &str) -> PathBuf {
     let stamp = context.now().replace(['-', ':', 'Z'], "").replace('T', "-");
     let word = context.random()();

@@ -14,10 +14,10 @@ use crate::out;
 
 /// A browser needs a moment before there is something to see.
 const MOMENT: Duration = Duration::from_secs(3);
-/// How often it is looked whether somebody said stop.
+/// Time between two looks for a request to stop.
 const NAP: Duration = Duration::from_millis(100);
 
-/// A dashboard that is served.
+/// Dashboard that the demo serves until the user stops it.
 pub(super) struct Page {
     link: String,
 }

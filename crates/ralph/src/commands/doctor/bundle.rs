@@ -12,11 +12,11 @@ use super::look::Look;
 use super::report;
 use crate::error::CommandError;
 
-/// Most records of the journal.
+/// Most records of the journal that the bundle has.
 const RECORDS: usize = 200;
-/// Most lines of a log.
+/// Most lines of a log that the bundle has.
 const LINES: usize = 200;
-/// Most names of files.
+/// Most names of files that the bundle lists.
 const NAMES: usize = 50;
 
 /// Whether what a backend was told is in it.
@@ -29,7 +29,7 @@ pub(super) enum Prompts {
 #[derive(serde::Serialize)]
 pub(super) struct Written {
     pub(super) file: String,
-    /// What is in it, a line each.
+    /// Title and size of each section.
     pub(super) parts: Vec<String>,
 }
 

@@ -16,7 +16,7 @@ use crate::commands::lane_trial;
 use crate::error::CommandError;
 use crate::out;
 
-/// Where gates are run.
+/// Places where the gates are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GatePlaces {
     Home,

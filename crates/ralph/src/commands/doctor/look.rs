@@ -22,16 +22,14 @@ use crate::commands::knowledge;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// What is looked at, and with what.
+/// Inputs for all checks except the gates.
 pub(super) struct Look<'a> {
     pub(super) context: &'a Context,
     /// Without the mark of the place: a loop that begins ends whatever carries it, and this only looks.
     runner: Runner,
     /// The settings, or what is wrong with them.
     pub(super) settings: Result<Config, ConfigErrors>,
-    /// What the settings warn of.
     warnings: Vec<String>,
-    /// The backends that there are.
     pub(super) backends: Vec<Known>,
 }
 
@@ -52,7 +50,7 @@ impl<'a> Look<'a> {
         look
     }
 
-    /// What runs programs for whoever holds the lock of the run: the next loop ends what is left of them.
+    /// Create a runner for the holder of the run's lock. The next loop ends the processes that it leaves.
     pub(super) fn worker(&self) -> Runner {
         let project = &self.context.project;
         Runner::new(name()).at(project.git_dir().unwrap_or(project.root()))
@@ -267,7 +265,8 @@ impl<'a> Look<'a> {
         who_runs(&self.context.project.state_dir())
     }
 
-    /// What was done here; nothing when the journal cannot be read, which is told elsewhere.
+    /// Return the history of the project. It is empty when the journal cannot be read, which another check
+    /// reports.
     pub(super) fn history(&self) -> History {
         self.context.history().unwrap_or_default()
     }
@@ -285,7 +284,7 @@ impl<'a> Look<'a> {
         path.unwrap_or_else(|_| self.context.project.plan_jsonl())
     }
 
-    /// What looks for leftovers and removes them.
+    /// Create the check that finds leftovers and can remove them.
     pub(super) fn checkup<'c>(
         &'c self,
         repo: &'c Repo<'c>,

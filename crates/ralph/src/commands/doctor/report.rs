@@ -1,4 +1,4 @@
-//! How findings are printed: one line each, as soon as they are known.
+//! Output of findings: one line for each, printed as soon as it is known.
 
 use ralph_core::doctor::{Finding, Report};
 use serde::Serialize;
@@ -19,12 +19,12 @@ pub(super) struct Printer {
     bundle: Option<Written>,
 }
 
-/// What `--fix` did about one thing.
+/// Result of one remedy of `--fix`.
 #[derive(Serialize)]
 struct Mended {
     /// `fixed` or `failed`.
     result: &'static str,
-    /// In words.
+    /// Description of the fix, or the reason why it failed.
     what: String,
 }
 
@@ -44,7 +44,7 @@ impl Printer {
         self.line("There is nothing that --fix could mend.\n")
     }
 
-    /// What `--fix` did, or why it could not.
+    /// Print and record the result of one remedy.
     pub(super) fn mended(&mut self, done: Result<String, String>) -> Result<(), CommandError> {
         let (result, what) = match done {
             Ok(text) => ("fixed", text),

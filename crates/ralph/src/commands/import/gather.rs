@@ -13,21 +13,21 @@ use crate::out;
 /// No plan that people work on is larger.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// Most files of one import.
+/// Most files that one import may read.
 const MOST: usize = 5000;
 
-/// How deep the folder of one change or feature may be nested.
+/// Greatest depth of folders in the folder of one change or feature.
 const DEEPEST: usize = 6;
 
 /// Files of which a folder that is one change or one feature has at least one.
 const MARKS: [&str; 3] = ["proposal.md", "spec.md", "tasks.md"];
 
 pub(super) struct Gathered {
-    /// What was named, for people.
+    /// Name of the source, for people.
     pub(super) shown: String,
     pub(super) sources: Vec<Source>,
     pub(super) remarks: Vec<String>,
-    /// What stands before the path of each source when people type it.
+    /// Prefix of the path of each source when people type it.
     base: String,
 }
 

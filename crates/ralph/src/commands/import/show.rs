@@ -1,4 +1,4 @@
-//! What an import would create, and what it did, for people and for programs.
+//! Output of an import: its preview and its result, for people and programs.
 
 use ralph_core::import::{Fate, Import, Row};
 use ralph_core::plan::State;
@@ -15,7 +15,7 @@ const NAME: usize = 48;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Written,
-    /// It was only looked at.
+    /// Dry run that wrote nothing.
     Looked,
     Nothing,
 }

@@ -20,12 +20,12 @@ pub(super) struct FilesBefore {
     dirty: Vec<RepoPath>,
 }
 
-/// What could be committed.
+/// Commit that `ralph init` offers to make.
 pub(super) struct CommitOffer {
     kind: OfferKind,
     /// The message of a commit of what init wrote.
     message: String,
-    /// How paths of the repository begin in a command of the user's.
+    /// Prefix of repository paths in a command that the user types.
     path_start: &'static str,
     /// Files that init changed and that had changes of the user before.
     left: Vec<RepoPath>,
@@ -33,28 +33,28 @@ pub(super) struct CommitOffer {
 
 enum OfferKind {
     Nothing,
-    /// These files, which are init's.
+    /// Files of ralph's setup: settings, specs and ignore rules.
     SetUp(Vec<RepoPath>),
     /// A first commit with these files of the user.
     Everything(Vec<RepoPath>),
 }
 
-/// What to commit.
+/// Answer to the question about the commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommitAnswer {
     Nothing,
-    /// What init wrote.
+    /// Commit the files that init wrote.
     Usual,
     /// The files of the user too.
     Everything,
 }
 
-/// What became of it.
+/// Result of the commit that init offered.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct CommitReport {
-    /// The commit in words.
+    /// Sentence about the commit that was made.
     pub(super) made: Option<String>,
-    /// What the user can do instead.
+    /// Command that the user can run instead.
     pub(super) next: Option<String>,
     /// Why it could not be made.
     pub(super) trouble: Option<String>,
@@ -124,7 +124,7 @@ impl CommitOffer {
 }
 
 impl CommitOffer {
-    /// The command that commits files.
+    /// Return the command that commits these files.
     fn by_hand(&self, files: &[RepoPath]) -> String {
         let name = |file: &RepoPath| shell_word(&format!("{}{file}", self.path_start));
         let names = files.iter().map(name).collect::<Vec<_>>().join(" ");
@@ -133,7 +133,7 @@ impl CommitOffer {
 }
 
 impl FilesBefore {
-    /// What there is to commit after init wrote these files of the project.
+    /// Work out the commit to offer after init has written these files of the project.
     pub(super) fn after(
         self,
         repo: &Repo<'_>,

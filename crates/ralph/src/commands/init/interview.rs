@@ -26,10 +26,10 @@ use crate::out;
 /// Longest time that a gate gets here. In a loop it has its own.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often a question is asked again that was not understood.
+/// Number of times that a question is asked when the answer is not understood.
 const AGAIN: usize = 3;
 
-/// What Enter means.
+/// Answer that the Enter key gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Usual {
     Yes,
@@ -78,7 +78,7 @@ impl<'i, W: Write> Interview<'i, W> {
         Ok(tried)
     }
 
-    /// What makes a lane usable, key by key.
+    /// Ask about each setting that makes a lane usable.
     fn lane(&mut self, setup: &Setup, request: &mut Request) -> Result<(), CommandError> {
         let lane = &setup.lane;
         if lane.is_empty() {
@@ -300,7 +300,8 @@ fn try_once(
     Ok((gate, result))
 }
 
-/// How it went, and what Enter means then: a gate that cannot run would stop every task.
+/// Describe the result of a gate, and choose the answer of the Enter key. It is no for a gate that
+/// cannot run, because such a gate would stop every task.
 fn verdict(run: &GateRunResult) -> (String, Usual) {
     let (ending, time) = (&run.check.ending, took(run.check.took_ms));
     match ending {

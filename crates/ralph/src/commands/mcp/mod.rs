@@ -58,12 +58,12 @@ fn find(name: &str) -> Result<&'static Tool, CommandError> {
     tool.ok_or_else(|| CommandError::usage(format!("there is no tool `{name}`")))
 }
 
-/// What a tool does, as far as a backend is concerned.
+/// Return the kind of access that a tool needs. It decides whether a backend may use the tool.
 pub(crate) fn access_of(name: &str) -> Result<Access, CommandError> {
     Ok(find(name)?.access)
 }
 
-/// Call a tool.
+/// Call a tool by its name and return its result.
 pub(crate) fn call(
     name: &str,
     context: &Context,

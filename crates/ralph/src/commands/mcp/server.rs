@@ -33,7 +33,7 @@ call task_done when the task is complete, or task_block when it cannot go on, an
 attempt has to know with handoff_write. ralph then runs the gates itself: a claim proves nothing. Work \
 that you find on the way and that is not your task goes into task_add, a question or a bug into issue_add.";
 
-/// The tools of one project.
+/// MCP server with the tools of one project.
 pub(super) struct Server {
     /// The directory it was started for.
     pub(super) here: Option<PathBuf>,

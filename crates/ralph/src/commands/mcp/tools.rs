@@ -29,7 +29,7 @@ pub(super) struct Desk<'a> {
 
 pub(super) struct Tool {
     pub(super) name: &'static str,
-    /// What a model is told about it.
+    /// Description of the tool for the model.
     pub(super) description: &'static str,
     pub(super) access: Access,
     /// The JSON Schema of what it takes.
@@ -94,7 +94,7 @@ struct TaskList {
     /// `open`: the unfinished tasks of the current spec. `all`: those of every spec, finished ones too.
     #[serde(default)]
     which: task::Which,
-    /// Most tasks to return.
+    /// Maximum number of tasks to return.
     #[serde(default = "most_tasks")]
     limit: usize,
 }
@@ -138,7 +138,7 @@ fn with_obstacle(mut value: Value, task: &Task, lookup: &Lookup<'_>) -> Value {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TaskShow {
-    /// The task, for example t-1a2b.
+    /// Id of the task, for example t-1a2b.
     id: String,
 }
 
@@ -164,13 +164,13 @@ struct TaskAdd {
     /// Whatever helps whoever will do it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     notes: String,
-    /// What must be true when it is done; a criterion that a command can check is best.
+    /// Conditions that must be true when the task is done. A condition that a command can check is best.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     accept: Vec<String>,
     /// Ids of tasks that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     deps: Vec<String>,
-    /// How soon; leave it out to let ralph decide.
+    /// Priority of the task. Leave it out to let ralph decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     priority: Option<Priority>,
 }
@@ -214,7 +214,7 @@ impl Ask for TaskDone {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TaskBlock {
-    /// What is missing, and who could give it.
+    /// Description of the missing thing, and who could provide it.
     reason: String,
     /// Your task; you may leave it out.
     #[serde(default)]
@@ -243,9 +243,9 @@ fn claimed(id: &Id, claim: &str) -> Value {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct IssueAdd {
-    /// What is asked or wrong.
+    /// Question or problem.
     description: String,
-    /// How soon.
+    /// Priority of the issue.
     #[serde(default)]
     priority: Option<Priority>,
 }
@@ -267,7 +267,7 @@ impl Ask for IssueAdd {
 struct KnowledgeSearch {
     /// Words to look for; an entry that has one of them is found.
     query: String,
-    /// Most entries to return.
+    /// Maximum number of entries to return.
     #[serde(default = "most_entries")]
     limit: usize,
 }

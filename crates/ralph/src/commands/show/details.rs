@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::out;
 
-/// Where the prompt is kept: beside the log.
+/// Return the path of the prompt, which is kept beside the log.
 pub(super) fn prompt_path(attempt: &AttemptSummary) -> Option<String> {
     let path = Path::new(attempt.started.log.as_ref()?).with_extension("prompt.md");
     Some(path.to_string_lossy().into_owned())
@@ -86,7 +86,7 @@ pub(super) fn diff(context: &Context, attempt: &AttemptSummary) -> Result<(), Co
     out::untrusted(&patch(context, attempt)?)
 }
 
-/// What was changed, as a patch.
+/// Return the changes of an attempt as a patch.
 pub(crate) fn patch(context: &Context, attempt: &AttemptSummary) -> Result<Vec<u8>, CommandError> {
     let kept = attempt.fate.kept().ok_or_else(|| nothing(attempt, "change"))?;
     let failed = |e: GitError| {

@@ -44,7 +44,7 @@ struct Part {
     /// Print what the backend said and did
     #[arg(long)]
     events: bool,
-    /// Print what the gates said
+    /// Print the results of the gates and their output
     #[arg(long)]
     gates: bool,
     /// Print what was changed, as a patch
@@ -105,7 +105,7 @@ fn find<'h>(history: &'h History, which: &str) -> Result<&'h AttemptView, Comman
     }
 }
 
-/// What was typed names no attempt: what else it could be.
+/// Return the error for a name that matches no attempt, with suggestions.
 fn unknown(which: &str, history: &History) -> CommandError {
     let shown = out::clean(which);
     let error = CommandError::new(format!("there is no attempt {shown}"));

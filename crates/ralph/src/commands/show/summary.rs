@@ -1,4 +1,4 @@
-//! One attempt on one screen.
+//! Summary of one attempt on one screen.
 
 use ralph_core::age;
 use ralph_core::cycle::{AttemptSummary, Failure, failing_lines};

@@ -20,7 +20,7 @@ pub(super) fn block(context: &Context) -> Result<Vec<String>, CommandError> {
     Ok(lines.iter().map(|line| out::clean(line)).chain([String::new()]).collect())
 }
 
-/// The agent loop for programs.
+/// Status of the agent loop, for JSON output.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum AgentStatus {

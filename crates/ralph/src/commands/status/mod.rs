@@ -35,7 +35,7 @@ use crate::out::{self, LabelledRows, Render};
 pub(crate) struct StatusArgs {
     #[command(flatten)]
     common: Common,
-    /// Stay, and show every change
+    /// Keep running, and show every change
     #[arg(long)]
     pub(crate) watch: bool,
 }
@@ -66,7 +66,7 @@ struct StatusAnswer<'a> {
     view: State,
 }
 
-/// What was read for one look.
+/// Data that was read for one status.
 struct StatusSources {
     seen: ProjectSnapshot,
     history: History,
@@ -103,7 +103,7 @@ impl StatusSources {
     }
 }
 
-/// What stands below the block of the agent loop, which may be empty.
+/// Return the lines below the block of the agent loop. `head` is that block, which may be empty.
 fn body(
     context: &Context,
     args: &StatusArgs,

@@ -41,7 +41,7 @@ pub(super) fn run(context: &Context, args: &StatusArgs) -> Result<(), CommandErr
     }
 }
 
-/// At a terminal: in place.
+/// Redraw the status in place on a terminal, again and again.
 fn in_place<W: Write>(
     context: &Context,
     args: &StatusArgs,

@@ -1,4 +1,4 @@
-//! What each action of `ralph task` does.
+//! Actions of `ralph task`, one function for each.
 
 use std::io::Read;
 

@@ -1,5 +1,4 @@
-//! What actions on tasks do, for whoever asks: the command prints what comes of it, an MCP tool returns
-//! it.
+//! Actions on tasks that return their result. The command prints it, and an MCP tool returns it.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +13,7 @@ use crate::commands::spec::spec_of;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Which tasks a list shows: the unfinished ones of the current spec, or those of every spec.
+/// Tasks in a list: the unfinished ones of the current spec, or those of every spec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Which {

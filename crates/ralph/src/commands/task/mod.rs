@@ -97,7 +97,7 @@ enum Action {
     ///
     /// Example: ralph task show t-1a2b
     Show {
-        /// The task
+        /// The id of the task
         id: String,
     },
     /// Change fields of a task
@@ -111,43 +111,43 @@ enum Action {
     ///
     /// Example: ralph task skip t-1a2b "not needed any more"
     Skip {
-        /// The task
+        /// The id of the task
         id: String,
-        /// Why
+        /// The reason
         reason: Option<String>,
     },
     /// Mark a task as blocked, with the reason
     ///
     /// Example: ralph task block t-1a2b "needs an API key"
     Block {
-        /// The task
+        /// The id of the task
         id: String,
-        /// Why
+        /// The reason
         reason: String,
     },
     /// Try a blocked, failed, killed or skipped task again
     ///
     /// Example: ralph task retry t-1a2b
     Retry {
-        /// The task
+        /// The id of the task
         id: String,
     },
     /// Take a task out of the plan; not one that is done, nor one that others need
     ///
     /// Example: ralph task delete t-1a2b
     Delete {
-        /// The task
+        /// The id of the task
         id: String,
-        /// Why
+        /// The reason
         reason: Option<String>,
     },
 }
 
 #[derive(Debug, Args)]
 struct EditArgs {
-    /// The task
+    /// The id of the task
     id: String,
-    /// Fields as a JSON object
+    /// The fields to change, as a JSON object
     json_fields: Option<String>,
     /// A new name
     #[arg(long)]
@@ -164,13 +164,13 @@ struct EditArgs {
     /// high, medium, low, or none to let ralph decide
     #[arg(long, value_parser = ["high", "medium", "low", "none"])]
     priority: Option<String>,
-    /// The spec it belongs to
+    /// The spec that the task belongs to
     #[arg(long, value_name = "FILE")]
     spec: Option<String>,
 }
 
 impl TaskArgs {
-    /// Whether standard input is read.
+    /// Check whether the command reads standard input.
     pub(crate) fn reads_input(&self) -> bool {
         matches!(&self.action, Action::Add { task } if task == "-")
     }
@@ -207,7 +207,7 @@ pub(crate) fn run(context: &Context, args: TaskArgs) -> Result<(), CommandError>
     }
 }
 
-/// `ralph skip` without a loop.
+/// Run `ralph skip` while no loop runs.
 pub(crate) fn skip(
     context: &Context,
     plan: &PlanArgs,

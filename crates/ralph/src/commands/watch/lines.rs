@@ -7,7 +7,7 @@ use ralph_face::{Line, Style, words};
 use super::details;
 use crate::context::Context;
 
-/// Most lines of a patch.
+/// Most lines of a patch that are shown.
 const PATCH: usize = 5000;
 
 pub(super) fn of_event(event: &Event<'_>) -> Line {
@@ -35,7 +35,7 @@ pub(super) fn of_event(event: &Event<'_>) -> Line {
         .add(Style::Plain, format!(": {message}"))
 }
 
-/// Who or what an event is about, and what it says.
+/// Return the subject and the text of an event.
 fn in_words(kind: &EventKind<'_>) -> (String, String) {
     let word = match kind {
         EventKind::OrchestratorStart(_) | EventKind::Waiting(_) | EventKind::WaitEnd(_) => "loop",
@@ -104,7 +104,7 @@ pub(super) fn of_task(context: &Context, plan: &Plan, history: &History, id: &st
     lines
 }
 
-/// What became of a task that left the plan.
+/// Return the word for the way in which a task left the plan.
 fn fate(kind: TombstoneKind) -> &'static str {
     match kind {
         TombstoneKind::Accept => "accepted",

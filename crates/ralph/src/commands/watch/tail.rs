@@ -20,7 +20,7 @@ pub(super) struct Tail {
     read: u64,
     /// The beginning of a line whose end is not there yet.
     rest: Vec<u8>,
-    /// What the backend says about its context and cost.
+    /// Last context size and cost that the backend reported.
     pub(super) meter: Meter,
 }
 
