@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::backend::acp::{Client, Options};
-use ralph_core::backend::{Exit, Outcome, Permissions, Reader, Request, Session, Spent};
+use ralph_core::backend::acp::{AcpClient, AcpOptions};
+use ralph_core::backend::{BackendExit, BackendOutcome, BackendPermissions, BackendReader, BackendRequest, SessionStart, RunUsage};
 use ralph_fuzz::request;
 use serde_json::Value;
 
@@ -12,24 +12,24 @@ const PROGRAMS: [&str; 6] = ["claude", "codex", "gemini", "opencode", "copilot",
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, stream)) = data.split_first() else { return };
-    let before = Spent { cost: Some(1.0), input: Some(10), ..Spent::default() };
+    let before = RunUsage { cost: Some(1.0), input: Some(10), ..RunUsage::default() };
     let session = match choice / 6 % 3 {
-        0 => Session::New,
-        1 => Session::Resume { id: "s1", before },
-        _ => Session::Compact { id: "s1", before },
+        0 => SessionStart::New,
+        1 => SessionStart::Resume { id: "s1", before },
+        _ => SessionStart::Compact { id: "s1", before },
     };
     let permissions = match choice / 18 % 3 {
-        0 => Permissions::Bypass,
-        1 => Permissions::Default,
-        _ => Permissions::ReadOnly,
+        0 => BackendPermissions::Bypass,
+        1 => BackendPermissions::Default,
+        _ => BackendPermissions::ReadOnly,
     };
-    let options = Options {
+    let options = AcpOptions {
         program: PROGRAMS[usize::from(choice % 6)].into(),
         cwd: "/work".into(),
-        ..Options::default()
+        ..AcpOptions::default()
     };
-    let request = Request { prompt: "/x", session, permissions, model: Some("m"), ..request() };
-    let mut client = Client::new(&request, &options);
+    let request = BackendRequest { prompt: "/x", session, permissions, model: Some("m"), ..request() };
+    let mut client = AcpClient::new(&request, &options);
     let mut events = Vec::new();
     check(&client.outgoing());
     for line in stream.split(|byte| *byte == b'\n') {
@@ -43,8 +43,8 @@ fuzz_target!(|data: &[u8]| {
     client.cancel();
     check(&client.outgoing());
     let is_finished = client.is_finished();
-    let outcome = client.outcome(&Exit::code(0), "");
-    assert!(is_finished || outcome != Outcome::Success);
+    let outcome = client.outcome(&BackendExit::code(0), "");
+    assert!(is_finished || outcome != BackendOutcome::Success);
     let spent = client.spent();
     assert!(spent.cost.is_none_or(|cost| cost >= 0.0), "{spent:?}");
 });

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::config::{Tier, parse_layer, resolve, set};
+use ralph_core::config::{ConfigTier, parse_layer, resolve, set};
 
 const SETTINGS: [(&str, &str); 4] = [
     ("max_retries", "7"),
@@ -13,7 +13,7 @@ const SETTINGS: [(&str, &str); 4] = [
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let layer = parse_layer(Tier::Project, "ralph.toml", text);
+    let layer = parse_layer(ConfigTier::Project, "ralph.toml", text);
     if let Ok(layer) = &layer {
         let _ = resolve([layer]);
     }
@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
             "setting {key} twice is not setting it once"
         );
         if layer.is_ok()
-            && let Err(problem) = parse_layer(Tier::Project, "ralph.toml", &new)
+            && let Err(problem) = parse_layer(ConfigTier::Project, "ralph.toml", &new)
         {
             panic!("setting {key} spoilt the file: {problem}\n--- old\n{text}\n--- new\n{new}");
         }

@@ -6,10 +6,10 @@ use libfuzzer_sys::fuzz_target;
 use ralph_core::answer::{BackendAnswer, UnusableAnswer};
 use ralph_core::construct::answer;
 use ralph_core::construct::apply::{
-    Applied, Existing, Pen, PlanTarget, Verification, decomposed, investigated, planned, verified,
+    AppliedChange, ExistingTasks, EditContext, PlanTarget, Verification, decomposed, investigated, planned, verified,
 };
 use ralph_core::construct::prompts::sample;
-use ralph_core::format::{EditError, Format, codec};
+use ralph_core::format::{EditError, PlanFormat, codec};
 use ralph_core::plan::{Id, Plan};
 
 const PLAN: &str = r#"{"t":"spec","spec":"s.md"}
@@ -19,19 +19,19 @@ const PLAN: &str = r#"{"t":"spec","spec":"s.md"}
 {"t":"issue","id":"i-1a2c","desc":"a slow test","kill_reason":"timeout"}
 "#;
 
-fn write(with: impl FnOnce(Pen<'_>) -> Result<Applied, EditError>) {
+fn write(with: impl FnOnce(EditContext<'_>) -> Result<AppliedChange, EditError>) {
     let mut n = 0;
     let mut random = || {
         n += 1;
         format!("{n:04}")
     };
-    let pen = Pen { at: "2026-01-02T03:04:05Z", random: &mut random };
+    let pen = EditContext { at: "2026-01-02T03:04:05Z", random: &mut random };
     let applied = with(pen).expect("an answer that was read can be written");
     assert!(read(&applied.text).tasks.len() <= 200);
 }
 
 fn read(text: &str) -> Plan {
-    codec(Format::Jsonl).parse(text).expect("it reads again")
+    codec(PlanFormat::Jsonl).parse(text).expect("it reads again")
 }
 
 fn told<T>(answer: Result<T, UnusableAnswer>) -> Option<T> {
@@ -48,8 +48,8 @@ fuzz_target!(|data: &[u8]| {
     let said = &BackendAnswer { structured, text: text.to_owned() };
     let plan = read(PLAN);
     if let Some(answer) = told(answer::plan(said, &plan)) {
-        let (spec, format) = (Some("s.md"), Format::Jsonl);
-        for existing in [Existing::Merge, Existing::Replace] {
+        let (spec, format) = (Some("s.md"), PlanFormat::Jsonl);
+        for existing in [ExistingTasks::Merge, ExistingTasks::Replace] {
             let target = PlanTarget { format, spec, existing, title: "fuzz", file: None };
             write(|pen| planned(PLAN, &target, &answer, pen));
         }

@@ -6,19 +6,19 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::backend::acp::{Acp, Options};
-use ralph_core::backend::sim::Sim;
+use ralph_core::backend::acp::{AcpDriver, AcpOptions};
+use ralph_core::backend::sim::SimDriver;
 use ralph_core::backend::{
-    Claude, Codex, CommandDriver, Driver, Ending, Exit, Gemini, OpenCode, Outcome, Stop,
+    ClaudeDriver, CodexDriver, CommandDriver, BackendDriver, ProcessEnding, BackendExit, GeminiDriver, OpenCodeDriver, BackendOutcome, StopCause,
 };
-use ralph_core::config::Claim;
+use ralph_core::config::CommandClaim;
 use ralph_fuzz::request;
 
-static ACP: LazyLock<Acp> = LazyLock::new(|| {
-    Acp::new(Options { program: "claude-agent-acp".into(), ..Options::default() })
+static ACP: LazyLock<AcpDriver> = LazyLock::new(|| {
+    AcpDriver::new(AcpOptions { program: "claude-agent-acp".into(), ..AcpOptions::default() })
 });
 static COMMAND: LazyLock<CommandDriver> = LazyLock::new(|| {
-    CommandDriver::new("bot", &["bot".to_owned()], Claim::Marker).expect("a good template")
+    CommandDriver::new("bot", &["bot".to_owned()], CommandClaim::Marker).expect("a good template")
 });
 
 /// What a run of nothing but its own words may be called.
@@ -32,20 +32,20 @@ enum Word {
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, stream)) = data.split_first() else { return };
-    let (driver, word): (&dyn Driver, Word) = match choice % 7 {
-        0 => (&Claude, Word::Last),
-        1 => (&Codex, Word::Last),
-        2 => (&Gemini, Word::Last),
-        3 => (&OpenCode, Word::Exit),
+    let (driver, word): (&dyn BackendDriver, Word) = match choice % 7 {
+        0 => (&ClaudeDriver, Word::Last),
+        1 => (&CodexDriver, Word::Last),
+        2 => (&GeminiDriver, Word::Last),
+        3 => (&OpenCodeDriver, Word::Exit),
         4 => (&*ACP, Word::Last),
         5 => (&*COMMAND, Word::Exit),
-        _ => (&Sim, Word::Last),
+        _ => (&SimDriver, Word::Last),
     };
     let ending = match choice / 7 % 4 {
-        0 => Ending::Code(0),
-        1 => Ending::Code(1),
-        2 => Ending::Code(173),
-        _ => Ending::Signal(9),
+        0 => ProcessEnding::Code(0),
+        1 => ProcessEnding::Code(1),
+        2 => ProcessEnding::Code(173),
+        _ => ProcessEnding::Signal(9),
     };
     let mut reader = driver.reader(&request());
     let mut events = Vec::new();
@@ -58,14 +58,14 @@ fuzz_target!(|data: &[u8]| {
     // An empty line is a line end of the answer.
     assert!(reader.answer().len() <= 3 * (stream.len() + 1));
     let is_finished = reader.is_finished();
-    let outcome = reader.outcome(&Exit { ending, stopped: None }, "");
+    let outcome = reader.outcome(&BackendExit { ending, stopped: None }, "");
     assert!(!outcome.to_string().is_empty() && !outcome.word().is_empty());
-    if outcome == Outcome::Success {
+    if outcome == BackendOutcome::Success {
         match word {
             Word::Last => assert!(is_finished && has_finished),
-            Word::Exit => assert!(is_finished || ending == Ending::Code(0)),
+            Word::Exit => assert!(is_finished || ending == ProcessEnding::Code(0)),
         }
     }
-    let stopped = Some(Stop::Timeout);
-    assert_eq!(reader.outcome(&Exit { ending, stopped }, ""), Outcome::Timeout);
+    let stopped = Some(StopCause::Timeout);
+    assert_eq!(reader.outcome(&BackendExit { ending, stopped }, ""), BackendOutcome::Timeout);
 });

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::inbox::{Change, Entry, Inbox};
+use ralph_core::inbox::{InboxChange, InboxEntry, Inbox};
 use ralph_core::lines;
 
 const NOW: &str = "2026-01-02T03:04:05Z";
@@ -22,8 +22,8 @@ fuzz_target!(|data: &[u8]| {
     let (cleared, _) = inbox.clear();
     keeps(&inbox, &cleared, |e| e.status.as_str() != "pending");
     if let Some(first) = inbox.entries().first() {
-        let failed = Change::Failed { at: NOW.to_owned(), error: decoded.text.to_owned() };
-        for change in [Change::Pending, Change::Active { at: NOW.to_owned() }, failed] {
+        let failed = InboxChange::Failed { at: NOW.to_owned(), error: decoded.text.to_owned() };
+        for change in [InboxChange::Pending, InboxChange::Active { at: NOW.to_owned() }, failed] {
             if let Ok(new) = inbox.set_status(&first.id, &change) {
                 keeps(&inbox, &new, |e| e.id != first.id);
             }
@@ -35,9 +35,9 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// The new text has all entries that `stays` names, in order and as they were.
-fn keeps(old: &Inbox<'_>, new: &str, stays: impl Fn(&Entry) -> bool) {
-    let facts = |e: &Entry| Entry { line: 0, ..e.clone() };
-    let wanted: Vec<Entry> = old.entries().iter().filter(|e| stays(e)).map(facts).collect();
+fn keeps(old: &Inbox<'_>, new: &str, stays: impl Fn(&InboxEntry) -> bool) {
+    let facts = |e: &InboxEntry| InboxEntry { line: 0, ..e.clone() };
+    let wanted: Vec<InboxEntry> = old.entries().iter().filter(|e| stays(e)).map(facts).collect();
     let found = reread(new, |inbox| inbox.entries().iter().map(facts).collect::<Vec<_>>());
     let mut rest = found.iter();
     assert!(wanted.iter().all(|e| rest.any(|f| f == e)), "lost one of {wanted:?} in\n{new}");

@@ -3,14 +3,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::cycle::{Entry, History, events_of, state_of};
+use ralph_core::cycle::{JournalEntry, History, events_of, state_of};
 
 fuzz_target!(|data: &[u8]| {
     let mut history = History::default();
     for line in data.split(|byte| *byte == b'\n') {
-        let Ok(entry) = serde_json::from_slice::<Entry>(line) else { continue };
+        let Ok(entry) = serde_json::from_slice::<JournalEntry>(line) else { continue };
         let Ok(text) = serde_json::to_string(&entry) else { continue };
-        match serde_json::from_str::<Entry>(&text) {
+        match serde_json::from_str::<JournalEntry>(&text) {
             // A number may lose its last digit on the first way, and then never again.
             Ok(again) => assert_eq!(serde_json::to_string(&again).ok(), Some(text)),
             Err(error) => panic!("{error}: {text}"),

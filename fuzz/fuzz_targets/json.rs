@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::json::{self, Kind, Node};
+use ralph_core::json::{self, JsonKind, JsonNode};
 use serde_json::Value;
 
 fuzz_target!(|data: &[u8]| {
@@ -50,17 +50,17 @@ fn same(ours: &Value, theirs: &Value) -> bool {
 }
 
 /// Every value lies inside its parent, in order and on character boundaries.
-fn spans_nest(node: &Node, start: usize, end: usize) {
+fn spans_nest(node: &JsonNode, start: usize, end: usize) {
     assert!(start <= node.span.start && node.span.end <= end && !node.span.is_empty());
     match &node.kind {
-        Kind::Array(items) => {
+        JsonKind::Array(items) => {
             let mut from = node.span.start;
             for item in items {
                 spans_nest(item, from, node.span.end);
                 from = item.span.end;
             }
         }
-        Kind::Object(members) => {
+        JsonKind::Object(members) => {
             let mut from = node.span.start;
             for member in members {
                 assert!(from <= member.key_span.start);

@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::format::{Format, codec};
+use ralph_core::format::{PlanFormat, codec};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(text) = std::str::from_utf8(data) {
-        ralph_fuzz::codec_laws(codec(Format::Progress), text);
+        ralph_fuzz::codec_laws(codec(PlanFormat::Progress), text);
     }
 });

@@ -3,27 +3,27 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::backend::sim::{Access, Ask, Op, Scenario, Shape, Sim, choose, expand};
-use ralph_core::backend::{Driver, Exit, Outcome};
+use ralph_core::backend::sim::{SimAccess, SimInvocation, SimOperation, Scenario, AnswerShape, SimDriver, choose, expand};
+use ralph_core::backend::{BackendDriver, BackendExit, BackendOutcome};
 use ralph_fuzz::request;
 
 fuzz_target!(|data: &[u8]| {
-    let mut reader = Sim.reader(&request());
+    let mut reader = SimDriver.reader(&request());
     let mut events = Vec::new();
     for line in data.split(|byte| *byte == b'\n') {
         reader.line(line, &mut events);
     }
     let finished = reader.is_finished();
-    assert!(finished || reader.outcome(&Exit::code(0), "") != Outcome::Success);
+    assert!(finished || reader.outcome(&BackendExit::code(0), "") != BackendOutcome::Success);
 
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(mut scenario) = Scenario::parse(text) else { return };
     scenario.chaos.seed = Some(data.len() as u64);
-    let ask = Ask {
+    let ask = SimInvocation {
         model: "sim-1".into(),
         resume: None,
-        shape: Shape::Structured,
-        access: Access::Write,
+        shape: AnswerShape::Structured,
+        access: SimAccess::Write,
         max_turns: Some(3),
         budget: Some(1.0),
     };
@@ -31,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
         // The scenario is its own prompt, so that its texts are in it.
         let choice = choose(&scenario, text, &mut |_| attempt);
         let performance = expand(&scenario, &choice, text, &ask);
-        assert!(matches!(performance.ops.last(), Some(Op::Exit(_))));
+        assert!(matches!(performance.ops.last(), Some(SimOperation::Exit(_))));
         assert_eq!(performance, expand(&scenario, &choice, text, &ask));
     }
 });

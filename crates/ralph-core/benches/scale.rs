@@ -14,8 +14,8 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::Duration;
 
-use ralph_core::format::{Format, codec};
-use ralph_core::plan::{Trust, next_task, prioritize, stage};
+use ralph_core::format::{PlanFormat, codec};
+use ralph_core::plan::{DependencyTrust, next_task, prioritize, stage};
 use rustix::time::{ClockId, clock_gettime};
 
 /// The first three are what the goal is about; the others are shown beside it.
@@ -65,13 +65,13 @@ fn best_of(rounds: usize, text: &str) -> Result<Vec<Duration>, Box<dyn Error>> {
 }
 
 fn run(text: &str, times: &mut Vec<Duration>) -> Result<(), Box<dyn Error>> {
-    let codec = codec(Format::Jsonl);
+    let codec = codec(PlanFormat::Jsonl);
     let start = cpu_time();
     let plan = codec.parse(black_box(text))?;
     times.push(cpu_time() - start);
 
     let start = cpu_time();
-    let next = next_task(&plan, Trust::Claimed).map(|t| t.name.clone());
+    let next = next_task(&plan, DependencyTrust::Claimed).map(|t| t.name.clone());
     times.push(cpu_time() - start);
     if next.as_deref() != Some("Do part 0") {
         return Err(format!("the first task should be next, not {next:?}").into());

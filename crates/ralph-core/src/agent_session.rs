@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::cost_sum::CostSum;
 use crate::cycle::{History, RunCommand};
-use crate::inbox::{Entry, Status};
+use crate::inbox::{InboxEntry, InboxStatus};
 use crate::words::{count, elapsed};
 
 /// The file. Fields that ralph does not know are kept.
@@ -59,7 +59,7 @@ pub struct SpecBranch {
 
 /// Whether a loop works on the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtWork {
+pub enum SessionActivity {
     Running,
     /// None does: it was stopped or killed, and the next `ralph agent` goes on with it.
     Interrupted,
@@ -105,14 +105,14 @@ impl AgentSession {
     /// The block at the top of `ralph status`, one line each.
     pub fn block(
         &self,
-        inbox: &[Entry],
+        inbox: &[InboxEntry],
         history: &History,
-        at_work: AtWork,
+        at_work: SessionActivity,
         now: &str,
     ) -> Vec<String> {
         let mode = match at_work {
-            AtWork::Running => "agent",
-            AtWork::Interrupted => "agent (interrupted; `ralph agent` goes on)",
+            SessionActivity::Running => "agent",
+            SessionActivity::Interrupted => "agent (interrupted; `ralph agent` goes on)",
         };
         let current = match &self.current_spec_id {
             None => "none".to_owned(),
@@ -164,10 +164,10 @@ pub fn seconds_between(from: &str, to: &str) -> u64 {
 }
 
 /// `2 pending, 1 active, 5 done, 0 failed`.
-pub fn counts(inbox: &[Entry]) -> String {
+pub fn counts(inbox: &[InboxEntry]) -> String {
     let count = |status| inbox.iter().filter(|entry| entry.status == status).count();
-    let one = |status: Status| format!("{} {}", count(status), status.as_str());
-    Status::ALL.map(one).join(", ")
+    let one = |status: InboxStatus| format!("{} {}", count(status), status.as_str());
+    InboxStatus::ALL.map(one).join(", ")
 }
 
 #[cfg(test)]
@@ -204,8 +204,12 @@ mod tests {
         let queue = queue();
         let session = AgentSession::parse(FILE).unwrap();
         let inbox = Inbox::parse(&queue).unwrap().into_entries();
-        let block =
-            session.block(&inbox, &History::default(), AtWork::Running, "2025-01-20T11:23:45Z");
+        let block = session.block(
+            &inbox,
+            &History::default(),
+            SessionActivity::Running,
+            "2025-01-20T11:23:45Z",
+        );
         assert_eq!(
             block.join("\n"),
             "Mode: agent\n\
@@ -222,8 +226,12 @@ mod tests {
             current_spec_id: Some("q-gone".into()),
             ..AgentSession::default()
         };
-        let block =
-            session.block(&[], &History::default(), AtWork::Interrupted, "2025-01-20T11:23:45Z");
+        let block = session.block(
+            &[],
+            &History::default(),
+            SessionActivity::Interrupted,
+            "2025-01-20T11:23:45Z",
+        );
         assert_eq!(
             block.join("\n"),
             "Mode: agent (interrupted; `ralph agent` goes on)\n\

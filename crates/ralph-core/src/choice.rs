@@ -22,7 +22,7 @@ pub const LEAST_WAIT: i64 = 60;
 
 /// Backend and model given on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub struct RequestedBackend<'a> {
     pub backend: Option<&'a str>,
     pub model: Option<&'a str>,
 }
@@ -32,7 +32,7 @@ pub struct Asked<'a> {
 pub fn backend<'a>(
     config: &'a Config,
     stage: Option<StageName>,
-    asked: Asked<'a>,
+    asked: RequestedBackend<'a>,
 ) -> Option<&'a str> {
     let of_stage = stage.and_then(|stage| config.stages.get(&stage)?.backend.as_deref());
     asked.backend.or(of_stage).or(config.backend.as_deref())
@@ -40,7 +40,7 @@ pub fn backend<'a>(
 
 /// Whether a backend was chosen, or stands in for the chosen one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum BackendRole {
     Chosen,
     /// A backend from `fallback_backends`.
     Fallback,
@@ -50,13 +50,13 @@ pub enum Role {
 pub fn model<'a>(
     config: &'a Config,
     stage: Option<StageName>,
-    asked: Asked<'a>,
+    asked: RequestedBackend<'a>,
     used: &str,
-    role: Role,
+    role: BackendRole,
 ) -> Option<&'a str> {
     let beside = |backend: Option<&str>, model: Option<&'a str>| match (backend, role) {
         (Some(named), _) if named != used => None,
-        (None, Role::Fallback) => None,
+        (None, BackendRole::Fallback) => None,
         _ => model,
     };
     let stage = stage.and_then(|stage| config.stages.get(&stage));
@@ -70,7 +70,7 @@ pub fn model<'a>(
 
 /// A limit that a backend met. Times are in seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limited {
+pub struct BackendUsageLimit {
     /// Moment at which the backend reported the limit.
     pub since: i64,
     /// When it is lifted, if the program said so.
@@ -79,7 +79,7 @@ pub struct Limited {
     pub reason: String,
 }
 
-impl Limited {
+impl BackendUsageLimit {
     /// When the backend may be tried again.
     pub fn until(&self) -> i64 {
         let reset = self.resets_at.unwrap_or(self.since.saturating_add(UNKNOWN_WAIT));
@@ -90,7 +90,7 @@ impl Limited {
 
 /// Next step for a stage when some backends are limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next<B> {
+pub enum BackendSelection<B> {
     /// This backend may run now.
     Run(B),
     /// All are limited; this one is free first.
@@ -105,10 +105,10 @@ pub enum Next<B> {
 pub fn next<'a>(
     chosen: &'a str,
     fallbacks: impl IntoIterator<Item = &'a str>,
-    limited: &BTreeMap<String, Limited>,
+    limited: &BTreeMap<String, BackendUsageLimit>,
     now: i64,
-) -> Next<&'a str> {
-    let free_at = |name: &str| limited.get(name).map_or(i64::MIN, Limited::until);
+) -> BackendSelection<&'a str> {
+    let free_at = |name: &str| limited.get(name).map_or(i64::MIN, BackendUsageLimit::until);
     let mut first = (chosen, free_at(chosen));
     for name in fallbacks {
         // The order of preference decides between those that are free, and among equal waits.
@@ -121,8 +121,8 @@ pub fn next<'a>(
         }
     }
     match first {
-        (backend, until) if until > now => Next::Wait { backend, until },
-        (backend, _) => Next::Run(backend),
+        (backend, until) if until > now => BackendSelection::Wait { backend, until },
+        (backend, _) => BackendSelection::Run(backend),
     }
 }
 

@@ -8,13 +8,13 @@ mod unmodelled;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::format::{EditError, Format, codec};
-use crate::plan::{Edit, Id, Plan, Task};
+use crate::format::{EditError, PlanFormat, codec};
+use crate::plan::{Id, Plan, PlanEdit, Task};
 use crate::text::is_commit_id;
 
 /// A plan written in another format, with a list of the losses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Converted {
+pub struct ConvertedPlan {
     /// The text of the new file.
     pub text: String,
     /// Values that the target format cannot hold, one line each. Empty when nothing was lost.
@@ -25,12 +25,12 @@ pub struct Converted {
 pub fn convert(
     plan: &Plan,
     text: &str,
-    to: Format,
+    to: PlanFormat,
     title: &str,
     now: &str,
-) -> Result<Converted, EditError> {
+) -> Result<ConvertedPlan, EditError> {
     if plan.format == to {
-        return Ok(Converted { text: text.to_owned(), lost: Vec::new() });
+        return Ok(ConvertedPlan { text: text.to_owned(), lost: Vec::new() });
     }
     let mut lost = unmodelled::unmodelled(plan, text, now)?;
     // Only plan.jsonl has these.
@@ -39,7 +39,7 @@ pub fn convert(
     lost.extend(plan.current_spec.iter().map(|spec| format!("current spec: {spec}")));
 
     let mut tasks = plan.all_tasks();
-    if to != Format::Jsonl {
+    if to != PlanFormat::Jsonl {
         tasks.iter_mut().for_each(note_commit);
     }
     let codec = codec(to);
@@ -50,11 +50,11 @@ pub fn convert(
     if let Some(title) = plan.title.as_ref().filter(|_| plan.title != back.title) {
         lost.push(format!("title: {title}"));
     }
-    Ok(Converted { text, lost })
+    Ok(ConvertedPlan { text, lost })
 }
 
-fn additions(tasks: &[Task]) -> Vec<Edit> {
-    tasks.iter().map(|task| Edit::AddTask { task: task.clone(), after: None }).collect()
+fn additions(tasks: &[Task]) -> Vec<PlanEdit> {
+    tasks.iter().map(|task| PlanEdit::AddTask { task: task.clone(), after: None }).collect()
 }
 
 /// Move a commit id out of `done_at`, where all formats but plan.jsonl have a time, into the notes.

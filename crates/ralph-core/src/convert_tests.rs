@@ -174,17 +174,17 @@ impl Source {
     }
 }
 
-fn check(format: Format, bits: Vec<bool>) -> Result<(), TestCaseError> {
+fn check(format: PlanFormat, bits: Vec<bool>) -> Result<(), TestCaseError> {
     let mut source = Source { bits, ..Source::default() };
     let text = match format {
-        Format::Jsonl => source.jsonl(),
-        Format::Deluxe => source.deluxe(),
-        Format::Progress => source.progress(),
-        Format::Implementation => source.implementation(),
+        PlanFormat::Jsonl => source.jsonl(),
+        PlanFormat::Deluxe => source.deluxe(),
+        PlanFormat::Progress => source.progress(),
+        PlanFormat::Implementation => source.implementation(),
     };
     let plan = codec(format).parse(&text).unwrap();
-    for to in Format::ALL {
-        let Converted { text: new, lost } = convert(&plan, &text, to, "x", NOW).unwrap();
+    for to in PlanFormat::ALL {
+        let ConvertedPlan { text: new, lost } = convert(&plan, &text, to, "x", NOW).unwrap();
         if to == format {
             prop_assert_eq!(&new, &text);
             prop_assert!(lost.is_empty());
@@ -220,7 +220,7 @@ proptest! {
 
     #[test]
     fn whatever_is_not_carried_over_is_named(bits in prop::collection::vec(any::<bool>(), 48)) {
-        for format in Format::ALL {
+        for format in PlanFormat::ALL {
             check(format, bits.clone())?;
         }
     }

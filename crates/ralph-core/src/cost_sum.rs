@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cycle::{AttemptView, Fate, History};
+use crate::cycle::{AttemptState, AttemptView, History};
 use crate::words::{count, dollars};
 
 /// Known dollars, and how many runs have an unknown cost.
@@ -116,7 +116,7 @@ impl fmt::Display for CostSum {
 
 /// Whether an attempt is over and nobody recorded how its backend ended, as after a kill.
 fn is_lost(view: &AttemptView) -> bool {
-    view.backend.is_none() && view.fate != Fate::Open
+    view.backend.is_none() && view.fate != AttemptState::Open
 }
 
 fn unknown_since(history: &History, is_wanted: impl Fn(&str) -> bool) -> usize {

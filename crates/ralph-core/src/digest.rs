@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
-use crate::backend::{Event, ToolStatus};
-use crate::gate::{Ending, OutputReader};
+use crate::backend::{BackendEvent, ToolStatus};
+use crate::gate::{GateEnding, OutputReader};
 use crate::text::clip;
 
 /// Maximum number of lines kept of each kind.
@@ -31,7 +31,7 @@ enum OpenCall {
 
 /// Digest of a run, collected from its events.
 #[derive(Clone, Debug, Default)]
-pub struct Digest {
+pub struct RunDigest {
     /// Files that were changed, with the first line of the last change.
     files: BTreeMap<String, String>,
     open: BTreeMap<String, OpenCall>,
@@ -42,18 +42,20 @@ pub struct Digest {
     said: VecDeque<String>,
 }
 
-impl Digest {
+impl RunDigest {
     /// Record an event if a later session needs it.
-    pub fn event(&mut self, event: &Event) {
+    pub fn event(&mut self, event: &BackendEvent) {
         match event {
-            Event::Text(text) => {
+            BackendEvent::Text(text) => {
                 for line in text.lines().map(str::trim).filter(|l| !l.is_empty()) {
                     push(&mut self.said, line);
                 }
             }
-            Event::ToolCall { id, name, input } => self.call(id, name, input),
-            Event::ToolResult { id, status, text } => self.result(id, *status, text),
-            Event::Denied { tool, .. } => push(&mut self.errors, &format!("{tool}: not allowed")),
+            BackendEvent::ToolCall { id, name, input } => self.call(id, name, input),
+            BackendEvent::ToolResult { id, status, text } => self.result(id, *status, text),
+            BackendEvent::Denied { tool, .. } => {
+                push(&mut self.errors, &format!("{tool}: not allowed"))
+            }
             _ => {}
         }
     }
@@ -168,7 +170,7 @@ fn failed_tests(output: &str, status: ToolStatus) -> String {
     let mut reader = OutputReader::new("");
     output.lines().for_each(|line| reader.line(line.as_bytes()));
     let code = i32::from(status == ToolStatus::Failed);
-    let failures = reader.finish(&Ending::Code(code)).failures;
+    let failures = reader.finish(&GateEnding::Code(code)).failures;
     let names: Vec<&str> = failures.tests.iter().map(String::as_str).collect();
     if names.is_empty() { String::new() } else { format!(" ({})", few(&names)) }
 }
@@ -250,19 +252,19 @@ mod tests {
 
     use super::*;
 
-    fn call(id: &str, name: &str, input: Value) -> Event {
-        Event::ToolCall { id: id.into(), name: name.into(), input }
+    fn call(id: &str, name: &str, input: Value) -> BackendEvent {
+        BackendEvent::ToolCall { id: id.into(), name: name.into(), input }
     }
 
-    fn result(id: &str, status: ToolStatus, text: &str) -> Event {
-        Event::ToolResult { id: id.into(), status, text: text.into() }
+    fn result(id: &str, status: ToolStatus, text: &str) -> BackendEvent {
+        BackendEvent::ToolResult { id: id.into(), status, text: text.into() }
     }
 
     #[test]
     fn the_digest_keeps_task_files_results_errors_and_the_next_step() {
-        let mut digest = Digest::default();
+        let mut digest = RunDigest::default();
         for event in [
-            Event::Text("I use a lookup table.".into()),
+            BackendEvent::Text("I use a lookup table.".into()),
             call("1", "Read", json!({"file_path": "src/a.rs"})),
             result(
                 "1",
@@ -288,7 +290,7 @@ mod tests {
                 ToolStatus::Failed,
                 "running 7 tests\nnoise\ntest a::one ... FAILED\ntest a::two ... FAILED\ntest a::three ... ok\n\nfailures:\n    a::one\n    a::two\n\ntest result: FAILED. 5 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\n",
             ),
-            Event::Text("Now the error case.".into()),
+            BackendEvent::Text("Now the error case.".into()),
         ] {
             digest.event(&event);
         }
@@ -314,9 +316,9 @@ Next step: Now the error case.
 
     #[test]
     fn an_endless_stream_costs_bounded_memory() {
-        let mut digest = Digest::default();
+        let mut digest = RunDigest::default();
         for i in 0..10_000 {
-            digest.event(&Event::Text("word ".repeat(1000)));
+            digest.event(&BackendEvent::Text("word ".repeat(1000)));
             digest.event(&call(&i.to_string(), "Write", json!({"path": format!("f{i}")})));
             digest.event(&call(&format!("c{i}"), "Bash", json!({"command": "x".repeat(5000)})));
         }

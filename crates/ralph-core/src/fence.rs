@@ -5,13 +5,13 @@
 /// Indentation does not matter here: a fence in a list item is indented, and to take one line too
 /// many for quoted is the careful mistake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fences {
+pub struct FenceTracker {
     open: Option<(char, usize)>,
 }
 
 /// Position of a line relative to code fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FencePosition {
     /// The line is outside of all fences.
     Outside,
     /// The line opens or closes a fence.
@@ -20,9 +20,9 @@ pub enum Place {
     Inside,
 }
 
-impl Fences {
+impl FenceTracker {
     /// Read the next line of the text and return its position.
-    pub fn next(&mut self, line: &str) -> Place {
+    pub fn next(&mut self, line: &str) -> FencePosition {
         let line = line.trim_start();
         let mark = run(line);
         match (self.open, mark) {
@@ -30,16 +30,16 @@ impl Fences {
                 if open == mark && count >= length && line[count..].trim().is_empty() =>
             {
                 self.open = None;
-                Place::Mark
+                FencePosition::Mark
             }
-            (Some(_), _) => Place::Inside,
+            (Some(_), _) => FencePosition::Inside,
             // A run of backticks with more of them behind is code in a sentence.
-            (None, Some(('`', count))) if line[count..].contains('`') => Place::Outside,
+            (None, Some(('`', count))) if line[count..].contains('`') => FencePosition::Outside,
             (None, Some(mark)) => {
                 self.open = Some(mark);
-                Place::Mark
+                FencePosition::Mark
             }
-            (None, None) => Place::Outside,
+            (None, None) => FencePosition::Outside,
         }
     }
 
@@ -58,8 +58,8 @@ fn run(line: &str) -> Option<(char, usize)> {
 
 /// The lines of a text that stand in the open, with their numbers from 0.
 pub fn open_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut fences = Fences::default();
-    text.lines().enumerate().filter(move |(_, line)| fences.next(line) == Place::Outside)
+    let mut fences = FenceTracker::default();
+    text.lines().enumerate().filter(move |(_, line)| fences.next(line) == FencePosition::Outside)
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ pub struct Oid(String);
 /// This is not the name of an object.
 #[derive(Debug, thiserror::Error)]
 #[error("not the name of a git object: {0}")]
-pub struct NotAnOid(String);
+pub struct InvalidOid(String);
 
 impl Oid {
     /// The name in these bytes, which may have white space around it.
@@ -152,10 +152,10 @@ impl Oid {
 }
 
 impl TryFrom<String> for Oid {
-    type Error = NotAnOid;
+    type Error = InvalidOid;
 
-    fn try_from(text: String) -> Result<Self, NotAnOid> {
-        Self::parse(text.as_bytes()).ok_or(NotAnOid(text))
+    fn try_from(text: String) -> Result<Self, InvalidOid> {
+        Self::parse(text.as_bytes()).ok_or(InvalidOid(text))
     }
 }
 

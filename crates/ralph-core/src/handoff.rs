@@ -27,7 +27,7 @@ pub const MIN_FREEFORM: usize = 50;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Handoff {
     /// The task and whether it is complete.
-    pub task_completed: TaskCompleted,
+    pub task_completed: CompletedTask,
     /// Differences between the work and the plan.
     pub deviations: Vec<Deviation>,
     /// Bugs found during the attempt.
@@ -35,15 +35,15 @@ pub struct Handoff {
     /// Design decisions made during the attempt.
     pub architectural_notes: Vec<String>,
     /// Work that is not finished.
-    pub unfinished_business: Vec<Unfinished>,
+    pub unfinished_business: Vec<UnfinishedItem>,
     /// Advice for the next attempt.
     pub recommendations: Vec<String>,
     /// Files that were created, modified or deleted.
-    pub files_touched: Vec<FileTouched>,
+    pub files_touched: Vec<TouchedFile>,
     /// Changes of the plan that the agent proposes, at most three.
     pub plan_amendments: Vec<PlanAmendment>,
     /// Tests written during the attempt.
-    pub tests_added: Vec<TestsAdded>,
+    pub tests_added: Vec<AddedTests>,
     /// Limits and requirements discovered during the attempt.
     pub constraints_discovered: Vec<Constraint>,
     /// Summary of the attempt in one line.
@@ -84,7 +84,7 @@ impl Handoff {
 
 /// The task and whether it is complete.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TaskCompleted {
+pub struct CompletedTask {
     /// Id of the task.
     pub task_id: String,
     /// Summary of the completed work, in one line.
@@ -117,7 +117,7 @@ pub struct Bug {
 
 /// Work that is not finished.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Unfinished {
+pub struct UnfinishedItem {
     /// Description of the work.
     pub item: String,
     /// Reason why the work is not finished.
@@ -128,7 +128,7 @@ pub struct Unfinished {
 
 /// File created, modified or deleted during the attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FileTouched {
+pub struct TouchedFile {
     /// Path of the file.
     pub path: String,
     /// One of `created`, `modified` and `deleted`.
@@ -177,7 +177,7 @@ impl LooseFields {
 
 /// Tests added to one file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TestsAdded {
+pub struct AddedTests {
     /// Path of the test file.
     pub file: String,
     /// Names of the new tests.
@@ -218,7 +218,7 @@ word_enum! {
 }
 
 /// A handoff whose story is long enough to be kept: what is missing is made from what changed.
-pub fn with_enough_words(handoff: Handoff, task: &Id, changed: Vec<FileTouched>) -> Handoff {
+pub fn with_enough_words(handoff: Handoff, task: &Id, changed: Vec<TouchedFile>) -> Handoff {
     if handoff.freeform.trim().chars().count() >= MIN_FREEFORM {
         return handoff;
     }
@@ -229,7 +229,7 @@ pub fn with_enough_words(handoff: Handoff, task: &Id, changed: Vec<FileTouched>)
 
 /// The handoff of an attempt that left none: what changed, and nothing about why. It claims nothing
 /// and says that ralph made it.
-pub fn synthetic(task: &Id, changed: Vec<FileTouched>, why: &str) -> Handoff {
+pub fn synthetic(task: &Id, changed: Vec<TouchedFile>, why: &str) -> Handoff {
     let what = match changed.len() {
         0 => "no file was changed".to_owned(),
         1 => "1 file was changed".to_owned(),
@@ -249,7 +249,7 @@ pub fn synthetic(task: &Id, changed: Vec<FileTouched>, why: &str) -> Handoff {
         named.join("\n")
     );
     Handoff {
-        task_completed: TaskCompleted {
+        task_completed: CompletedTask {
             task_id: task.to_string(),
             summary: summary.clone(),
             fully_complete: false,
@@ -275,7 +275,7 @@ pub fn synthetic(task: &Id, changed: Vec<FileTouched>, why: &str) -> Handoff {
 }
 
 /// The handoff of an attempt that ended with a claim and prose, without fields: the prose is its story.
-pub fn told_in_prose(task: &Id, changed: Vec<FileTouched>, prose: &str) -> Handoff {
+pub fn told_in_prose(task: &Id, changed: Vec<TouchedFile>, prose: &str) -> Handoff {
     let made = synthetic(task, changed, "its answer has only a few words");
     let prose = prose.trim();
     let freeform = format!("{prose}\n\n{}", made.freeform);
@@ -284,7 +284,7 @@ pub fn told_in_prose(task: &Id, changed: Vec<FileTouched>, prose: &str) -> Hando
     }
     let summary = clip(&one_line(prose), SUMMARY);
     Handoff {
-        task_completed: TaskCompleted { summary: summary.clone(), ..made.task_completed },
+        task_completed: CompletedTask { summary: summary.clone(), ..made.task_completed },
         summary,
         freeform: prose.to_owned(),
         synthetic: false,

@@ -15,14 +15,14 @@ use serde_json::json;
 
 use crate::format::ParseError;
 use crate::ids;
-use crate::json::{Editor, Fields, JsonError, MemberChange};
-use crate::lines::{self, Record};
+use crate::json::{JsonEditor, JsonError, JsonFields, MemberChange};
+use crate::lines::{self, JsonlRecord};
 use crate::text;
 use crate::word_enum::word_enum;
 
 word_enum! {
     /// Status of a spec in the queue.
-    Status {
+    InboxStatus {
         /// The spec waits for an agent.
         Pending = "pending",
         /// An agent works on the spec.
@@ -36,7 +36,7 @@ word_enum! {
 
 /// A new status with what belongs to it. Times are RFC 3339.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum InboxChange {
     /// Back into the queue, as if it had never been started.
     Pending,
     /// An agent begins to work on the spec.
@@ -61,13 +61,13 @@ pub enum Change {
 /// One spec in the queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "InboxEntry")]
-pub struct Entry {
+pub struct InboxEntry {
     /// `q-` and four of a-z, 0-9.
     pub id: String,
     /// File name of the spec, relative to `ralph/specs/`.
     pub spec: String,
     /// Status of the spec in the queue.
-    pub status: Status,
+    pub status: InboxStatus,
     /// Time at which the spec was queued, RFC 3339.
     pub added_at: String,
     /// Time at which an agent began, RFC 3339.
@@ -103,11 +103,11 @@ pub enum InboxError {
     Parse(#[from] ParseError),
     /// Two changes want the same bytes: a mistake in ralph, not in the file.
     #[error(transparent)]
-    Overlap(#[from] text::Overlap),
+    Overlap(#[from] text::SpliceOverlap),
 }
 
 impl InboxError {
-    fn active(entry: &Entry) -> Self {
+    fn active(entry: &InboxEntry) -> Self {
         Self::Active { id: entry.id.clone(), spec: entry.spec.clone() }
     }
 }
@@ -116,9 +116,9 @@ impl InboxError {
 #[derive(Clone, Debug)]
 pub struct Inbox<'t> {
     text: &'t str,
-    entries: Vec<Entry>,
+    entries: Vec<InboxEntry>,
     /// Records of the file, in the same order as `entries`.
-    records: Vec<Record<'t>>,
+    records: Vec<JsonlRecord<'t>>,
 }
 
 impl<'t> Inbox<'t> {
@@ -129,7 +129,7 @@ impl<'t> Inbox<'t> {
         for record in lines::records(text) {
             let record = record?;
             if record.kind == "inbox" {
-                let fields = Fields::new(text, &record.node).map_err(|e| e.in_text(text))?;
+                let fields = JsonFields::new(text, &record.node).map_err(|e| e.in_text(text))?;
                 let entry = entry(&fields, record.line.number).map_err(|e| e.in_text(text))?;
                 inbox.entries.push(entry);
                 inbox.records.push(record);
@@ -140,7 +140,7 @@ impl<'t> Inbox<'t> {
     }
 
     fn check_ids(&self) -> Result<(), ParseError> {
-        let mut sorted: Vec<&Entry> = self.entries.iter().collect();
+        let mut sorted: Vec<&InboxEntry> = self.entries.iter().collect();
         sorted.sort_by(|a, b| (&a.id, a.line).cmp(&(&b.id, b.line)));
         match sorted.windows(2).find(|pair| pair[0].id == pair[1].id) {
             None => Ok(()),
@@ -152,43 +152,44 @@ impl<'t> Inbox<'t> {
     }
 
     /// Return all entries in queue order.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[InboxEntry] {
         &self.entries
     }
 
     /// All entries in queue order, without the text.
-    pub fn into_entries(self) -> Vec<Entry> {
+    pub fn into_entries(self) -> Vec<InboxEntry> {
         self.entries
     }
 
     /// The entry that is worked on next.
-    pub fn first_pending(&self) -> Option<&Entry> {
-        self.entries.iter().find(|e| e.status == Status::Pending)
+    pub fn first_pending(&self) -> Option<&InboxEntry> {
+        self.entries.iter().find(|e| e.status == InboxStatus::Pending)
     }
 
     /// Find the entry with this id.
-    pub fn find(&self, id: &str) -> Option<&Entry> {
+    pub fn find(&self, id: &str) -> Option<&InboxEntry> {
         self.entries.iter().find(|e| e.id == id)
     }
 
     /// The entry that makes queueing this spec again pointless: it waits or is worked on.
-    pub fn queued(&self, spec: &str) -> Option<&Entry> {
-        let waits = |e: &&Entry| matches!(e.status, Status::Pending | Status::Active);
+    pub fn queued(&self, spec: &str) -> Option<&InboxEntry> {
+        let waits =
+            |e: &&InboxEntry| matches!(e.status, InboxStatus::Pending | InboxStatus::Active);
         self.entries.iter().filter(waits).find(|e| e.spec == spec)
     }
 
     /// Count the entries with this status.
-    pub fn count(&self, status: Status) -> usize {
+    pub fn count(&self, status: InboxStatus) -> usize {
         self.entries.iter().filter(|e| e.status == status).count()
     }
 
     /// The entry that `remove` takes for an id or a spec's name: of a spec, the first that is not
     /// active.
-    pub fn removable(&self, id_or_spec: &str) -> Result<&Entry, InboxError> {
-        let meant = |e: &&Entry| e.id == id_or_spec || e.spec == id_or_spec;
+    pub fn removable(&self, id_or_spec: &str) -> Result<&InboxEntry, InboxError> {
+        let meant = |e: &&InboxEntry| e.id == id_or_spec || e.spec == id_or_spec;
         let mut same = self.entries.iter().filter(meant).peekable();
         let first = same.peek().copied();
-        match (same.find(|e| e.status != Status::Active), first) {
+        match (same.find(|e| e.status != InboxStatus::Active), first) {
             (Some(entry), _) => Ok(entry),
             (None, Some(active)) => Err(InboxError::active(active)),
             (None, None) => Err(InboxError::Unknown(id_or_spec.to_owned())),
@@ -213,28 +214,28 @@ impl<'t> Inbox<'t> {
     pub fn remove(&self, id: &str) -> Result<String, InboxError> {
         match self.find(id) {
             None => Err(InboxError::Unknown(id.to_owned())),
-            Some(entry) if entry.status == Status::Active => Err(InboxError::active(entry)),
+            Some(entry) if entry.status == InboxStatus::Active => Err(InboxError::active(entry)),
             Some(_) => Ok(self.without(|e| e.id == id)),
         }
     }
 
     /// The text without pending entries, and how many there were.
     pub fn clear(&self) -> (String, usize) {
-        (self.without(|e| e.status == Status::Pending), self.count(Status::Pending))
+        (self.without(|e| e.status == InboxStatus::Pending), self.count(InboxStatus::Pending))
     }
 
     /// The text with another status for this entry.
-    pub fn set_status(&self, id: &str, change: &Change) -> Result<String, InboxError> {
+    pub fn set_status(&self, id: &str, change: &InboxChange) -> Result<String, InboxError> {
         let entry = self.entries.iter().position(|e| e.id == id);
         let entry = entry.ok_or_else(|| InboxError::Unknown(id.to_owned()))?;
         let node = &self.records[entry].node;
-        let splices = Editor::new(self.text, node)
+        let splices = JsonEditor::new(self.text, node)
             .object(node, &members(change))
             .map_err(|e| e.in_text(self.text))?;
         Ok(text::splice(self.text, splices)?)
     }
 
-    fn without(&self, gone: impl Fn(&Entry) -> bool) -> String {
+    fn without(&self, gone: impl Fn(&InboxEntry) -> bool) -> String {
         let both = self.entries.iter().zip(&self.records);
         let ranges = both.filter(|(entry, _)| gone(entry)).map(|(_, r)| r.line.with_end());
         let mut out = String::with_capacity(self.text.len());
@@ -247,9 +248,10 @@ impl<'t> Inbox<'t> {
     }
 }
 
-fn entry(fields: &Fields<'_, '_>, line: usize) -> Result<Entry, JsonError> {
-    let status = fields.word("status", "pending, active, done or failed", Status::from_word)?;
-    Ok(Entry {
+fn entry(fields: &JsonFields<'_, '_>, line: usize) -> Result<InboxEntry, JsonError> {
+    let status =
+        fields.word("status", "pending, active, done or failed", InboxStatus::from_word)?;
+    Ok(InboxEntry {
         id: id(fields)?,
         spec: fields.required("spec")?.into_owned(),
         status: match status {
@@ -264,7 +266,7 @@ fn entry(fields: &Fields<'_, '_>, line: usize) -> Result<Entry, JsonError> {
     })
 }
 
-fn id(fields: &Fields<'_, '_>) -> Result<String, JsonError> {
+fn id(fields: &JsonFields<'_, '_>) -> Result<String, JsonError> {
     let id = fields.word("id", "`q-` and four of a-z and 0-9", |id| {
         let word = id.strip_prefix("q-")?;
         let fits =
@@ -278,27 +280,31 @@ fn id(fields: &Fields<'_, '_>) -> Result<String, JsonError> {
 }
 
 /// The members that a new status sets and clears.
-fn members(change: &Change) -> Vec<MemberChange> {
+fn members(change: &InboxChange) -> Vec<MemberChange> {
     let set = |key: &str, value: &str| MemberChange::Set(key.to_owned(), value.into());
     let remove = |key: &str| MemberChange::Remove(key.to_owned());
     match change {
-        Change::Pending => vec![
-            set("status", Status::Pending.as_str()),
+        InboxChange::Pending => vec![
+            set("status", InboxStatus::Pending.as_str()),
             remove("started_at"),
             remove("completed_at"),
             remove("error"),
         ],
-        Change::Active { at } => vec![
-            set("status", Status::Active.as_str()),
+        InboxChange::Active { at } => vec![
+            set("status", InboxStatus::Active.as_str()),
             set("started_at", at),
             remove("completed_at"),
             remove("error"),
         ],
-        Change::Done { at } => {
-            vec![set("status", Status::Done.as_str()), set("completed_at", at), remove("error")]
+        InboxChange::Done { at } => {
+            vec![
+                set("status", InboxStatus::Done.as_str()),
+                set("completed_at", at),
+                remove("error"),
+            ]
         }
-        Change::Failed { at, error } => vec![
-            set("status", Status::Failed.as_str()),
+        InboxChange::Failed { at, error } => vec![
+            set("status", InboxStatus::Failed.as_str()),
             set("completed_at", at),
             set("error", error),
         ],

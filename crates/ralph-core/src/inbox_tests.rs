@@ -39,7 +39,7 @@ fn records_are_read_in_queue_order() {
     let expected = [("q-a1b2", 1), ("q-e5f6", 3), ("q-c3d4", 5), ("q-0000", 6)];
     assert_eq!(ids, expected.map(|(id, line)| (id.to_owned(), line)));
     let failed = inbox().find("q-0000").cloned().unwrap();
-    assert_eq!(failed.status, Status::Failed);
+    assert_eq!(failed.status, InboxStatus::Failed);
     assert_eq!(failed.error.as_deref(), Some("no"));
     assert_eq!(failed.completed_at.as_deref(), Some("2025-01-19T12:00:00Z"));
     assert_eq!(inbox().entries[1].started_at.as_deref(), Some("2025-01-20T11:50:00Z"));
@@ -115,24 +115,24 @@ fn clearing_takes_only_what_is_pending() {
 
 #[test]
 fn a_status_change_sets_and_clears_what_belongs_to_it() {
-    let step = |text: &str, change: Change| {
+    let step = |text: &str, change: InboxChange| {
         Inbox::parse(text).unwrap().set_status("q-a1b2", &change).unwrap()
     };
     let start = line(r#","status":"pending","x":1"#);
     let at = |t: &str| t.to_owned();
-    let active = step(&start, Change::Active { at: at("T1") });
+    let active = step(&start, InboxChange::Active { at: at("T1") });
     assert_eq!(active, line(r#","status":"active","x":1,"started_at":"T1""#));
-    let done = step(&active, Change::Done { at: at("T2") });
+    let done = step(&active, InboxChange::Done { at: at("T2") });
     assert_eq!(done, line(r#","status":"done","x":1,"started_at":"T1","completed_at":"T2""#));
-    let failed = step(&active, Change::Failed { at: at("T3"), error: "no plan".into() });
+    let failed = step(&active, InboxChange::Failed { at: at("T3"), error: "no plan".into() });
     assert_eq!(
         failed,
         line(r#","status":"failed","x":1,"started_at":"T1","completed_at":"T3","error":"no plan""#)
     );
-    assert_eq!(step(&failed, Change::Pending), start);
-    assert_eq!(step(&failed, Change::Active { at: at("T1") }), active);
-    assert_eq!(step(&failed, Change::Done { at: at("T2") }), done);
-    assert!(inbox().set_status("q-zzzz", &Change::Pending).is_err());
+    assert_eq!(step(&failed, InboxChange::Pending), start);
+    assert_eq!(step(&failed, InboxChange::Active { at: at("T1") }), active);
+    assert_eq!(step(&failed, InboxChange::Done { at: at("T2") }), done);
+    assert!(inbox().set_status("q-zzzz", &InboxChange::Pending).is_err());
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn an_entry_is_printed_with_the_fields_that_it_has() {
         r#"{"id":"q-e5f6","spec":"refactor-z.md","status":"active","added_at":"2025-01-20T09:00:00Z","started_at":"2025-01-20T11:50:00Z"}"#
     );
     assert_eq!(all.as_array().unwrap().len(), 4);
-    assert_eq!(inbox().count(Status::Pending), 2);
+    assert_eq!(inbox().count(InboxStatus::Pending), 2);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn an_id_that_stands_twice_is_an_error_naming_both_lines() {
 }
 
 fn inboxes() -> impl Strategy<Value = String> {
-    let status = prop::sample::select(Status::ALL.to_vec());
+    let status = prop::sample::select(InboxStatus::ALL.to_vec());
     let entry = prop::option::weighted(0.8, (status, "[a-c]\\.md", any::<bool>()));
     (prop::collection::vec(entry, 0..12), prop::sample::select(vec!["\n", "\r\n"]), any::<bool>())
         .prop_map(|(entries, newline, closed)| {
@@ -218,10 +218,10 @@ proptest! {
         let (cleared, n) = inbox.clear();
         let kept: Vec<&str> = old.iter().copied().filter(|l| !l.contains("\"pending\"")).collect();
         prop_assert_eq!(cleared.lines().collect::<Vec<_>>(), kept);
-        prop_assert_eq!(n, inbox.count(Status::Pending));
+        prop_assert_eq!(n, inbox.count(InboxStatus::Pending));
 
         if let Some(entry) = (!inbox.entries.is_empty()).then(|| pick.get(&inbox.entries)) {
-            let change = Change::Failed { at: NOW.into(), error: "é\n".into() };
+            let change = InboxChange::Failed { at: NOW.into(), error: "é\n".into() };
             let out = inbox.set_status(&entry.id, &change).unwrap();
             let new = Inbox::parse(&out).unwrap();
             prop_assert_eq!(new.find(&entry.id).unwrap().error.as_deref(), Some("é\n"));

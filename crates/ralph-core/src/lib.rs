@@ -3,7 +3,7 @@
 //! # Theory of operation
 //!
 //! Nothing here opens a file, starts a process, reads a clock, rolls a die or waits. A *codec*
-//! ([`mod@format`]) turns the text of a plan file into a [`plan::Plan`], and a list of [`plan::Edit`]s
+//! ([`mod@format`]) turns the text of a plan file into a [`plan::Plan`], and a list of [`plan::PlanEdit`]s
 //! plus the old text into the new text, changing only the bytes that must change. Between the two,
 //! the functions of [`plan`] decide: which stage a plan is in, which task comes next, what a verdict
 //! does. The host crate does the reading, locking and writing around them.

@@ -2,7 +2,7 @@
 //!
 //! # Theory of operation
 //!
-//! The [`Monitor`] is told every event and, now and then, the time. It keeps four numbers: how long
+//! The [`LimitMonitor`] is told every event and, now and then, the time. It keeps four numbers: how long
 //! the run takes, how long it has been silent, what it has cost (by its own word, else by the price of
 //! its tokens), and how full its context is. Time
 //! and money stop a run. Silence does too, but not while a tool call is open: a test suite may take
@@ -23,18 +23,18 @@
 //! A warning comes again only after the context was 5 % below its threshold. After a compaction that
 //! left the context between `warn` and 5 % below `compact`, the run goes on, and another compaction is
 //! asked for only when `compact` is crossed again. One monitor may follow several runs of one
-//! attempt ([`Monitor::begin`]): a compaction is often a run of its own on the same session.
+//! attempt ([`LimitMonitor::begin`]): a compaction is often a run of its own on the same session.
 //!
 //! Some programs say how much a model's context holds only with their last words. What was learned
-//! so is kept by model ([`Windows`]) and handed to the next monitor. Before that there is a table of
+//! so is kept by model ([`ContextWindows`]) and handed to the next monitor. Before that there is a table of
 //! known models, so that their very first run is guarded too.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::backend::{Context, Event, Spent, Stop, Usage, cost};
-use crate::config::{self, Prices};
-use crate::windows::Windows;
+use crate::backend::{BackendEvent, ContextFill, RunUsage, StopCause, TokenUsage, cost};
+use crate::config::{self, TokenPrices};
+use crate::windows::ContextWindows;
 
 /// Distance that the context must fall below a threshold before the threshold counts again.
 /// The distance is a share of the whole context.
@@ -48,7 +48,7 @@ const MOST_OPEN: usize = 4096;
 
 /// Limits of a backend run: time, silence, money and context.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct BackendRunLimits {
     /// Maximum duration of one run. `None` means no limit.
     pub timeout: Option<Duration>,
     /// Maximum silence while no tool call is open. `None` means no limit.
@@ -65,9 +65,9 @@ pub struct Limits {
     pub window: Option<u64>,
 }
 
-impl Limits {
+impl BackendRunLimits {
     /// The limits of the configuration, with the time that this kind of run may take.
-    pub fn of(config: &config::Limits, timeout: Duration) -> Self {
+    pub fn of(config: &config::LimitSettings, timeout: Duration) -> Self {
         Self {
             timeout: Some(timeout),
             idle: Some(config.idle_timeout.get()),
@@ -82,38 +82,38 @@ impl Limits {
 
 /// Action that the monitor asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum MonitorAction {
     /// Put this line into the log and go on.
     Warn(String),
     /// Compact the context. Until that has happened, nothing more is asked for.
     Compact,
     /// End the run for this reason.
-    Stop(Stop),
+    Stop(StopCause),
 }
 
 /// Follows the runs of one attempt and decides.
 #[derive(Clone, Debug)]
-pub struct Monitor {
-    limits: Limits,
+pub struct LimitMonitor {
+    limits: BackendRunLimits,
     started: u64,
     heard: u64,
     open: BTreeSet<String>,
     earlier_cost: f64,
     cost: f64,
-    prices: Prices,
+    prices: TokenPrices,
     /// The run at hand says itself what it costs.
     says_cost: bool,
     window: Option<u64>,
-    windows: Windows,
+    windows: ContextWindows,
     model: Option<String>,
     share: f64,
-    pressure: Pressure,
+    pressure: CompactionState,
     warned: bool,
     over: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Pressure {
+enum CompactionState {
     /// No compaction is in progress.
     Calm,
     /// One was asked for when the context was this full.
@@ -122,14 +122,14 @@ enum Pressure {
     Done { from: f64 },
 }
 
-impl Monitor {
-    /// A monitor for one attempt. Its first run begins at 0 unless [`Monitor::begin`] says otherwise.
-    pub fn new(limits: Limits) -> Self {
-        Self::knowing(limits, Windows::default())
+impl LimitMonitor {
+    /// A monitor for one attempt. Its first run begins at 0 unless [`LimitMonitor::begin`] says otherwise.
+    pub fn new(limits: BackendRunLimits) -> Self {
+        Self::knowing(limits, ContextWindows::default())
     }
 
     /// A monitor that knows how much the context of some models holds.
-    pub fn knowing(limits: Limits, windows: Windows) -> Self {
+    pub fn knowing(limits: BackendRunLimits, windows: ContextWindows) -> Self {
         Self {
             limits,
             started: 0,
@@ -137,13 +137,13 @@ impl Monitor {
             open: BTreeSet::new(),
             earlier_cost: 0.0,
             cost: 0.0,
-            prices: Prices::default(),
+            prices: TokenPrices::default(),
             says_cost: false,
             window: limits.window,
             windows,
             model: None,
             share: 0.0,
-            pressure: Pressure::Calm,
+            pressure: CompactionState::Calm,
             warned: false,
             over: false,
         }
@@ -151,7 +151,7 @@ impl Monitor {
 
     /// With what tokens cost, for a program that tells only their number.
     #[must_use]
-    pub fn priced(mut self, prices: Prices) -> Self {
+    pub fn priced(mut self, prices: TokenPrices) -> Self {
         self.prices = prices;
         self
     }
@@ -168,7 +168,7 @@ impl Monitor {
 
     /// The next run begins with an empty context: what the last one held is gone.
     pub fn begin_empty(&mut self) {
-        self.pressure = Pressure::Calm;
+        self.pressure = CompactionState::Calm;
         self.share = 0.0;
         self.warned = false;
     }
@@ -185,8 +185,8 @@ impl Monitor {
     }
 
     /// Record an event of the program and return the actions that follow from it.
-    pub fn on_event(&mut self, now_ms: u64, event: &Event) -> Vec<Decision> {
-        if !matches!(event, Event::Retry { .. } | Event::RateLimit(_)) {
+    pub fn on_event(&mut self, now_ms: u64, event: &BackendEvent) -> Vec<MonitorAction> {
+        if !matches!(event, BackendEvent::Retry { .. } | BackendEvent::RateLimit(_)) {
             self.on_sign_of_life(now_ms);
         }
         self.learn(event);
@@ -194,61 +194,61 @@ impl Monitor {
             return Vec::new();
         }
         let decision = match event {
-            Event::ToolCall { id, .. } => {
+            BackendEvent::ToolCall { id, .. } => {
                 if self.open.len() < MOST_OPEN {
                     self.open.insert(id.clone());
                 }
                 None
             }
-            Event::ToolResult { id, .. } => {
+            BackendEvent::ToolResult { id, .. } => {
                 self.open.remove(id);
                 None
             }
-            Event::Cost(money) => {
+            BackendEvent::Cost(money) => {
                 self.cost = money.0;
                 self.says_cost = true;
                 self.over_budget()
             }
-            Event::Usage(usage) if !self.says_cost => {
+            BackendEvent::Usage(usage) if !self.says_cost => {
                 self.cost = price(*usage, &self.prices).unwrap_or(self.cost);
                 self.over_budget()
             }
-            Event::Context(context) => self.on_context(*context),
-            Event::Compacted { after, .. } => {
-                self.pressure = Pressure::Done { from: self.from() };
-                let context = after.map(|used| Context { used, window: None });
+            BackendEvent::Context(context) => self.on_context(*context),
+            BackendEvent::Compacted { after, .. } => {
+                self.pressure = CompactionState::Done { from: self.from() };
+                let context = after.map(|used| ContextFill { used, window: None });
                 context.and_then(|context| self.on_context(context))
             }
-            Event::CompactionFailed(why) => match self.pressure {
-                Pressure::Asked { .. } => Some(Decision::Stop(Stop::ContextFull)),
-                _ => Some(Decision::Warn(format!("[RALPH] Context not compacted: {why}"))),
+            BackendEvent::CompactionFailed(why) => match self.pressure {
+                CompactionState::Asked { .. } => Some(MonitorAction::Stop(StopCause::ContextFull)),
+                _ => Some(MonitorAction::Warn(format!("[RALPH] Context not compacted: {why}"))),
             },
             // Its end is not ours to decide any more.
-            Event::Finished => {
+            BackendEvent::Finished => {
                 self.over = true;
                 None
             }
             _ => None,
         };
-        self.over |= matches!(decision, Some(Decision::Stop(_)));
+        self.over |= matches!(decision, Some(MonitorAction::Stop(_)));
         decision.into_iter().collect()
     }
 
     /// Check the limits of time and silence at `now_ms`.
-    pub fn on_tick(&mut self, now_ms: u64) -> Option<Decision> {
+    pub fn on_tick(&mut self, now_ms: u64) -> Option<MonitorAction> {
         let since = |then: u64| Duration::from_millis(now_ms.saturating_sub(then));
         let is_over = |then: u64, limit: Option<Duration>| limit.is_some_and(|l| since(then) >= l);
         let stop = if self.over {
             return None;
         } else if is_over(self.started, self.limits.timeout) {
-            Stop::Timeout
+            StopCause::Timeout
         } else if self.open.is_empty() && is_over(self.heard, self.limits.idle) {
-            Stop::Idle
+            StopCause::Idle
         } else {
             return None;
         };
         self.over = true;
-        Some(Decision::Stop(stop))
+        Some(MonitorAction::Stop(stop))
     }
 
     /// Return the dollars spent by all runs of the attempt.
@@ -258,18 +258,20 @@ impl Monitor {
     }
 
     /// Return the known context sizes, including those learned during the runs.
-    pub fn windows(&self) -> &Windows {
+    pub fn windows(&self) -> &ContextWindows {
         &self.windows
     }
 
     /// Record the model in use and the size of its context.
-    fn learn(&mut self, event: &Event) {
+    fn learn(&mut self, event: &BackendEvent) {
         match event {
-            Event::Started { model: Some(model), .. } if self.model.as_ref() != Some(model) => {
+            BackendEvent::Started { model: Some(model), .. }
+                if self.model.as_ref() != Some(model) =>
+            {
                 self.window = self.limits.window.or(self.windows.of(model));
                 self.model = Some(model.clone());
             }
-            Event::Context(Context { window: Some(window), .. }) => {
+            BackendEvent::Context(ContextFill { window: Some(window), .. }) => {
                 if let Some(model) = &self.model
                     && self.windows.of(model) != Some(*window)
                 {
@@ -280,41 +282,41 @@ impl Monitor {
         }
     }
 
-    fn over_budget(&self) -> Option<Decision> {
+    fn over_budget(&self) -> Option<MonitorAction> {
         let most = self.limits.max_cost?;
         // What is reached exactly refuses the next start; it does not end a run that may just finish.
-        (self.cost() > most + HAIR).then_some(Decision::Stop(Stop::Budget))
+        (self.cost() > most + HAIR).then_some(MonitorAction::Stop(StopCause::Budget))
     }
 
-    fn on_context(&mut self, context: Context) -> Option<Decision> {
+    fn on_context(&mut self, context: ContextFill) -> Option<MonitorAction> {
         self.window = self.limits.window.or(context.window).or(self.window);
         let window = self.window.filter(|window| *window > 0)?;
         let share = context.used as f64 / window as f64;
         self.share = share;
-        let Limits { context_warn, context_compact, context_kill, .. } = self.limits;
+        let BackendRunLimits { context_warn, context_compact, context_kill, .. } = self.limits;
         if share >= context_kill {
-            return Some(Decision::Stop(Stop::ContextFull));
+            return Some(MonitorAction::Stop(StopCause::ContextFull));
         }
         match self.pressure {
-            Pressure::Done { from } => self.judge(from),
+            CompactionState::Done { from } => self.judge(from),
             // The rest of a turn that was under way still comes in; only less is news.
-            Pressure::Asked { from } if share < context_compact => self.judge(from),
-            Pressure::Asked { .. } => None,
-            Pressure::Calm if share >= context_compact => {
-                self.pressure = Pressure::Asked { from: share };
+            CompactionState::Asked { from } if share < context_compact => self.judge(from),
+            CompactionState::Asked { .. } => None,
+            CompactionState::Calm if share >= context_compact => {
+                self.pressure = CompactionState::Asked { from: share };
                 self.warned = true;
-                Some(Decision::Compact)
+                Some(MonitorAction::Compact)
             }
-            Pressure::Calm if share >= context_warn => {
+            CompactionState::Calm if share >= context_warn => {
                 let warn = !std::mem::replace(&mut self.warned, true);
                 warn.then(|| {
                     let percent = percent(share);
-                    Decision::Warn(format!(
+                    MonitorAction::Warn(format!(
                         "[RALPH] Context pressure: {percent}% - consider wrapping up"
                     ))
                 })
             }
-            Pressure::Calm => {
+            CompactionState::Calm => {
                 self.warned &= share >= context_warn - HYSTERESIS;
                 None
             }
@@ -322,29 +324,29 @@ impl Monitor {
     }
 
     /// Whether a compaction was good for something.
-    fn judge(&mut self, from: f64) -> Option<Decision> {
+    fn judge(&mut self, from: f64) -> Option<MonitorAction> {
         if self.share > self.limits.context_compact - HYSTERESIS + HAIR {
-            return Some(Decision::Stop(Stop::ContextFull));
+            return Some(MonitorAction::Stop(StopCause::ContextFull));
         }
-        self.pressure = Pressure::Calm;
+        self.pressure = CompactionState::Calm;
         self.warned = self.share >= self.limits.context_warn;
         let (from, to) = (percent(from), percent(self.share));
-        Some(Decision::Warn(format!("[RALPH] Context compacted: {from}% -> {to}%")))
+        Some(MonitorAction::Warn(format!("[RALPH] Context compacted: {from}% -> {to}%")))
     }
 
     fn from(&self) -> f64 {
         match self.pressure {
-            Pressure::Asked { from } | Pressure::Done { from } => from,
-            Pressure::Calm => self.share,
+            CompactionState::Asked { from } | CompactionState::Done { from } => from,
+            CompactionState::Calm => self.share,
         }
     }
 }
 
 /// Compute the cost of these tokens in dollars, or `None` if a price is missing.
-fn price(usage: Usage, prices: &Prices) -> Option<f64> {
-    let Usage { input, cached, output } = usage;
+fn price(usage: TokenUsage, prices: &TokenPrices) -> Option<f64> {
+    let TokenUsage { input, cached, output } = usage;
     let (input, cached, output) = (Some(input), Some(cached), Some(output));
-    cost(&Spent { input, cached, output, ..Spent::default() }, prices)
+    cost(&RunUsage { input, cached, output, ..RunUsage::default() }, prices)
 }
 
 fn percent(share: f64) -> u64 {

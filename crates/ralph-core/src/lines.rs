@@ -12,12 +12,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::format::ParseError;
-use crate::json::{self, Fields, Node};
+use crate::json::{self, JsonFields, JsonNode};
 use crate::text::bom_len;
 
 /// Position of one line in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct LinePosition {
     /// Line number, counted from 1.
     pub number: usize,
     /// Byte range of the line, without the line end and without a byte order mark.
@@ -26,7 +26,7 @@ pub struct Line {
     pub end: usize,
 }
 
-impl Line {
+impl LinePosition {
     /// Return the byte range of the line, including the line end.
     pub fn with_end(&self) -> Range<usize> {
         self.span.start..self.end
@@ -39,7 +39,7 @@ impl Line {
 }
 
 /// The lines of a text. A text that ends with a line end has no empty last line.
-pub fn lines(text: &str) -> impl Iterator<Item = Line> {
+pub fn lines(text: &str) -> impl Iterator<Item = LinePosition> {
     let mut start = bom_len(text);
     let mut number = 0;
     std::iter::from_fn(move || {
@@ -49,7 +49,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = Line> {
             None => (rest, rest.len()),
         };
         number += 1;
-        let found = Line { number, span: start..start + line.len(), end: start + end };
+        let found = LinePosition { number, span: start..start + line.len(), end: start + end };
         start = found.end;
         Some(found)
     })
@@ -66,26 +66,26 @@ pub fn missing_end(text: &str) -> &'static str {
 
 /// A line that holds a record.
 #[derive(Clone, Debug)]
-pub struct Record<'t> {
+pub struct JsonlRecord<'t> {
     /// Position of the record in the text.
-    pub line: Line,
+    pub line: LinePosition,
     /// Kind of the record: the value of its member `t`.
     pub kind: Cow<'t, str>,
     /// All of it; spans count in the whole text.
-    pub node: Node,
+    pub node: JsonNode,
 }
 
 /// The records of a text, blank lines left out.
-pub fn records(text: &str) -> impl Iterator<Item = Result<Record<'_>, ParseError>> {
-    let full = |line: &Line| text.get(line.span.clone()).is_some_and(|l| !is_blank(l));
+pub fn records(text: &str) -> impl Iterator<Item = Result<JsonlRecord<'_>, ParseError>> {
+    let full = |line: &LinePosition| text.get(line.span.clone()).is_some_and(|l| !is_blank(l));
     lines(text).filter(full).map(|line| {
         let read = || {
             let node = json::parse_in(text, line.span.clone())?;
-            let kind = Fields::new(text, &node)?.required("t")?;
+            let kind = JsonFields::new(text, &node)?.required("t")?;
             Ok((kind, node))
         };
         let (kind, node) = read().map_err(|e: json::JsonError| e.in_text(text))?;
-        Ok(Record { line, kind, node })
+        Ok(JsonlRecord { line, kind, node })
     })
 }
 
@@ -95,7 +95,7 @@ fn is_blank(line: &str) -> bool {
 
 /// The text of a file, and where its unfinished last line begins, which is not part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decoded<'b> {
+pub struct DecodedText<'b> {
     /// Text of the file without a torn last line.
     pub text: &'b str,
     /// The first byte of the torn line, when there is one.
@@ -104,11 +104,11 @@ pub struct Decoded<'b> {
 
 /// The bytes of a file as text. Bytes that are not UTF-8 are an error with their line, except for a
 /// character cut in half by a torn last line.
-pub fn decode(bytes: &[u8]) -> Result<Decoded<'_>, ParseError> {
+pub fn decode(bytes: &[u8]) -> Result<DecodedText<'_>, ParseError> {
     let torn = torn_tail(bytes);
     let whole = &bytes[..torn.unwrap_or(bytes.len())];
     match std::str::from_utf8(whole) {
-        Ok(text) => Ok(Decoded { text, torn }),
+        Ok(text) => Ok(DecodedText { text, torn }),
         Err(error) => {
             let (good, bad) = whole.split_at(error.valid_up_to());
             let byte = bad.first().copied().unwrap_or_default();

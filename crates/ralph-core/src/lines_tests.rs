@@ -11,7 +11,7 @@ fn error(text: &str) -> ParseError {
 #[test]
 fn lines_keep_their_place_whatever_their_ends() {
     let text = "\u{feff}a\r\n\nb";
-    let found: Vec<Line> = lines(text).collect();
+    let found: Vec<LinePosition> = lines(text).collect();
     assert_eq!(found.len(), 3);
     assert_eq!((found[0].span.clone(), found[0].end), (3..4, 6));
     assert_eq!((found[1].span.clone(), found[1].end), (6..6, 7));
@@ -61,10 +61,10 @@ fn a_record_is_an_object_with_a_kind() {
 #[test]
 fn an_unfinished_last_line_is_left_out_and_located() {
     let bytes = b"{\"t\":\"a\"}\n{\"t\":\"ta";
-    assert_eq!(decode(bytes), Ok(Decoded { text: "{\"t\":\"a\"}\n", torn: Some(10) }));
+    assert_eq!(decode(bytes), Ok(DecodedText { text: "{\"t\":\"a\"}\n", torn: Some(10) }));
     let halved = "{\"t\":\"a\"}\n{\"t\":\"ä".as_bytes();
     let halved = &halved[..halved.len() - 1];
-    assert_eq!(decode(halved), Ok(Decoded { text: "{\"t\":\"a\"}\n", torn: Some(10) }));
+    assert_eq!(decode(halved), Ok(DecodedText { text: "{\"t\":\"a\"}\n", torn: Some(10) }));
     assert_eq!(torn_tail(b"{\"t\":"), Some(0));
     assert_eq!(torn_tail("\u{feff}{\"t\":".as_bytes()), Some(3));
     assert_eq!(torn_tail(b"{\"t\":\"a\"}\n\0\0\0\0"), Some(10));
@@ -73,7 +73,7 @@ fn an_unfinished_last_line_is_left_out_and_located() {
 #[test]
 fn a_finished_last_line_without_its_line_end_is_read() {
     for text in ["{\"t\":\"a\"}", "{\"t\":\"a\"}\r", "{\"t\":\"a\"}\n  ", "", "\u{feff}", "\n"] {
-        assert_eq!(decode(text.as_bytes()), Ok(Decoded { text, torn: None }), "{text:?}");
+        assert_eq!(decode(text.as_bytes()), Ok(DecodedText { text, torn: None }), "{text:?}");
     }
 }
 
@@ -97,7 +97,7 @@ fn bytes_that_are_not_text_are_an_error_with_their_line() {
 proptest! {
     #[test]
     fn lines_cover_the_whole_text(text in "[a\u{feff}\r\n ]{0,12}") {
-        let found: Vec<Line> = lines(&text).collect();
+        let found: Vec<LinePosition> = lines(&text).collect();
         let mut next = bom_len(&text);
         for (i, line) in found.iter().enumerate() {
             prop_assert_eq!(line.with_end().start, next);

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cycle::History;
-use crate::inbox::{Entry, Status};
+use crate::inbox::{InboxEntry, InboxStatus};
 use crate::plan::Plan;
 use crate::text::shell_word;
 
@@ -86,7 +86,7 @@ impl Need {
 
 /// Whether a loop is at work now; the journal alone cannot tell a crash from work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Running {
+pub enum LoopProcess {
     /// A loop is at work. The process with this id holds the lock.
     Pid(u32),
     /// No process holds the lock.
@@ -95,7 +95,7 @@ pub enum Running {
 
 /// A file of the ledger that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damage {
+pub struct LedgerDamage {
     /// The part of the ledger that is damaged.
     pub part: LedgerPart,
     /// The file, the line and what is wrong with it.
@@ -123,11 +123,11 @@ pub struct NeedSources<'a> {
     /// State derived from the journal.
     pub history: &'a History,
     /// Entries of the queue, in queue order.
-    pub inbox: &'a [Entry],
+    pub inbox: &'a [InboxEntry],
     /// Whether a loop is at work.
-    pub running: &'a Running,
+    pub running: &'a LoopProcess,
     /// Files of the ledger that cannot be read.
-    pub damage: &'a [Damage],
+    pub damage: &'a [LedgerDamage],
 }
 
 /// Everything that waits for a person, the most urgent first.
@@ -146,12 +146,12 @@ pub fn needs(sources: &NeedSources<'_>) -> Vec<Need> {
 }
 
 /// Specs whose last entry in the queue failed.
-fn failed_specs(inbox: &[Entry]) -> impl Iterator<Item = Need> {
-    let last = |n: usize, entry: &Entry| !inbox[n + 1..].iter().any(|e| e.spec == entry.spec);
+fn failed_specs(inbox: &[InboxEntry]) -> impl Iterator<Item = Need> {
+    let last = |n: usize, entry: &InboxEntry| !inbox[n + 1..].iter().any(|e| e.spec == entry.spec);
     let failed = inbox
         .iter()
         .enumerate()
-        .filter(move |(n, entry)| entry.status == Status::Failed && last(*n, entry));
+        .filter(move |(n, entry)| entry.status == InboxStatus::Failed && last(*n, entry));
     failed.map(|(_, entry)| {
         let why = entry.error.as_deref().unwrap_or("it gave no reason");
         Need {
@@ -169,7 +169,7 @@ fn need(kind: NeedKind, text: String, effect: &'static str) -> Need {
 
 impl NeedSources<'_> {
     fn is_idle(&self) -> bool {
-        *self.running == Running::Nobody
+        *self.running == LoopProcess::Nobody
     }
 
     /// ` --plan FILE`, unless it is the plan that every command takes by itself.

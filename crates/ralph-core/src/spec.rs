@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// Facts about a spec that ralph reads without the help of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spec {
+pub struct SpecOutline {
     /// File name of the spec, relative to `ralph/specs/`.
     pub name: String,
     /// The first heading, where there is one.
@@ -23,7 +23,7 @@ pub struct Checkbox {
     pub text: String,
 }
 
-impl Spec {
+impl SpecOutline {
     /// Parse the markdown of a spec.
     pub fn parse(name: &str, text: &str) -> Self {
         use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn title_and_checkboxes_are_read_and_code_is_not() {
         let text = "# Upload `avatars`\n\nText.\n\n## Acceptance\n- [ ] JPG and\n  `PNG` work\n- [x] tested\n  - more\n\nAfter.\n\n```\n- [ ] not this\n```\n";
-        let spec = Spec::parse("a.md", text);
+        let spec = SpecOutline::parse("a.md", text);
         assert_eq!(spec.title.as_deref(), Some("Upload avatars"));
         assert_eq!(
             spec.boxes,

@@ -30,44 +30,44 @@ impl Splice {
 /// Two changes wanted the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("two changes overlap at byte {0}")]
-pub struct Overlap(pub usize);
+pub struct SpliceOverlap(pub usize);
 
 /// Apply all `splices` to `text` at once. Their ranges are places in the *old* text; insertions at
 /// the same place keep the order in which they were given.
-pub fn splice(text: &str, mut splices: Vec<Splice>) -> Result<String, Overlap> {
+pub fn splice(text: &str, mut splices: Vec<Splice>) -> Result<String, SpliceOverlap> {
     splices.sort_by_key(|s| (s.range.start, s.range.end));
     let grown: usize = splices.iter().map(|s| s.new.len()).sum();
     let mut out = String::with_capacity(text.len() + grown);
     let mut done = 0;
     for s in splices {
-        let kept = text.get(done..s.range.start).ok_or(Overlap(s.range.start))?;
+        let kept = text.get(done..s.range.start).ok_or(SpliceOverlap(s.range.start))?;
         if !text.is_char_boundary(s.range.end) {
-            return Err(Overlap(s.range.end));
+            return Err(SpliceOverlap(s.range.end));
         }
         out.push_str(kept);
         out.push_str(&s.new);
         done = s.range.end;
     }
-    out.push_str(text.get(done..).ok_or(Overlap(done))?);
+    out.push_str(text.get(done..).ok_or(SpliceOverlap(done))?);
     Ok(out)
 }
 
 /// A place in a text as people count: both from 1, the column in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Pos {
+pub struct TextPosition {
     pub line: usize,
     pub column: usize,
 }
 
 /// The position of byte `offset`; past the end counts as the end.
-pub fn position(text: &str, offset: usize) -> Pos {
+pub fn position(text: &str, offset: usize) -> TextPosition {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let before = &text[..end];
     let line_start = before.rfind('\n').map_or(0, |n| n + 1);
-    Pos {
+    TextPosition {
         line: before.bytes().filter(|&b| b == b'\n').count() + 1,
         column: before[line_start..].chars().count() + 1,
     }
@@ -190,8 +190,8 @@ mod tests {
 
     #[test]
     fn positions_count_characters_not_bytes() {
-        assert_eq!(position("ä\nöü", 5), Pos { line: 2, column: 2 });
-        assert_eq!(position("", 7), Pos { line: 1, column: 1 });
+        assert_eq!(position("ä\nöü", 5), TextPosition { line: 2, column: 2 });
+        assert_eq!(position("", 7), TextPosition { line: 1, column: 1 });
     }
 
     #[test]

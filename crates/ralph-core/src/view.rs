@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Issue, Item, Plan, Stage, State, Task, Trust, next, runnable};
+use crate::plan::{
+    DependencyTrust, Issue, Plan, Stage, StageItem, Task, TaskState, next, runnable,
+};
 
 /// The answer of `ralph query next`.
 #[derive(Clone, Debug, Serialize)]
@@ -11,9 +13,9 @@ pub struct NextAction<'p> {
     /// The stage that follows from the plan.
     pub action: Stage,
     /// First element of `items`.
-    pub item: Option<Item<'p>>,
+    pub item: Option<StageItem<'p>>,
     /// Everything that the stage works on, in order.
-    pub items: Vec<Item<'p>>,
+    pub items: Vec<StageItem<'p>>,
 }
 
 impl<'p> NextAction<'p> {
@@ -36,7 +38,7 @@ pub struct TaskLists<'p> {
 impl<'p> TaskLists<'p> {
     /// Collect the tasks in scope into the two lists.
     pub fn of(plan: &'p Plan) -> Self {
-        let mut pending = runnable(plan, Trust::Claimed);
+        let mut pending = runnable(plan, DependencyTrust::Claimed);
         let ready = pending.len();
         let rest = plan.scoped_tasks().filter(|task| task.state.is_open());
         for task in rest {
@@ -44,7 +46,7 @@ impl<'p> TaskLists<'p> {
                 pending.push(task);
             }
         }
-        let done = plan.scoped_tasks().filter(|task| task.state == State::Done);
+        let done = plan.scoped_tasks().filter(|task| task.state == TaskState::Done);
         Self { pending, done: done.collect() }
     }
 }
@@ -84,7 +86,7 @@ impl<'p> PlanSummary<'p> {
 /// The stage that follows from a plan, for people: one without tasks and issues is not complete.
 pub fn stage_word(plan: &Plan) -> &'static str {
     match crate::plan::stage(plan) {
-        Stage::Complete if Tally::of(plan).total() == 0 => "NO TASKS",
+        Stage::Complete if TaskTally::of(plan).total() == 0 => "NO TASKS",
         stage => stage.as_str(),
     }
 }
@@ -101,7 +103,7 @@ pub fn other_specs(plan: &Plan) -> Option<String> {
 /// Number of tasks in scope, by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Tally {
+pub struct TaskTally {
     /// Tasks that wait or run.
     pub pending: usize,
     /// Tasks claimed to be done but not verified yet.
@@ -116,22 +118,22 @@ pub struct Tally {
     pub skipped: usize,
 }
 
-impl Tally {
+impl TaskTally {
     /// Count the tasks in scope, those that have left the plan included.
     pub fn of(plan: &Plan) -> Self {
         use crate::plan::TombstoneKind;
         let mut tally = Self::default();
         for task in plan.scoped_tasks() {
             match task.state {
-                State::Pending | State::Running => tally.pending += 1,
-                State::Done => tally.done += 1,
-                State::Accepted => tally.accepted += 1,
-                State::Blocked(_) | State::Killed(_) => tally.blocked += 1,
-                State::Failed(_) => tally.failed += 1,
-                State::Skipped => tally.skipped += 1,
+                TaskState::Pending | TaskState::Running => tally.pending += 1,
+                TaskState::Done => tally.done += 1,
+                TaskState::Accepted => tally.accepted += 1,
+                TaskState::Blocked(_) | TaskState::Killed(_) => tally.blocked += 1,
+                TaskState::Failed(_) => tally.failed += 1,
+                TaskState::Skipped => tally.skipped += 1,
             }
         }
-        let lookup = crate::plan::Lookup::new(plan);
+        let lookup = crate::plan::PlanLookup::new(plan);
         for stone in &plan.tombstones {
             // Only the last word about a task that is not live counts.
             let last = lookup.tombstone(&stone.id).is_some_and(|s| std::ptr::eq(s, stone));

@@ -37,9 +37,9 @@ const KNOWN_WINDOWS: [(&str, u64); 25] = [
 /// Context sizes in tokens, by model name, as reported by programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Windows(BTreeMap<String, u64>);
+pub struct ContextWindows(BTreeMap<String, u64>);
 
-impl Windows {
+impl ContextWindows {
     /// Return the context size of a model: the reported one, else the one from the table.
     pub fn of(&self, model: &str) -> Option<u64> {
         self.0.get(model).copied().or_else(|| known_window(model))
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_known_model_has_a_window_before_its_program_tells_it_and_its_word_counts_more() {
-        let mut windows = Windows::default();
+        let mut windows = ContextWindows::default();
         for (model, window) in [
             ("claude-sonnet-4-5-20250929", Some(200_000)),
             ("claude-sonnet-4-5[1m]", Some(1_000_000)),

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use ralph_core::format::{Codec, Format, codec};
+use ralph_core::format::{PlanCodec, PlanFormat, codec};
 use ralph_core::plan::{
-    Edit, Fate, Id, Lookup, Plan, State, Task, TaskInput, Trust, add, next_task, prioritize, stage,
-    validate, verbs,
+    DependencyTrust, Id, LookedUpTask, Plan, PlanEdit, PlanLookup, Task, TaskInput, TaskState, add,
+    next_task, prioritize, stage, validate, verbs,
 };
 
 const AT: &str = "2025-01-20T10:30:00Z";
@@ -52,9 +52,9 @@ fn verb() -> impl Strategy<Value = Verb> {
 fn decide(
     verb: &Verb,
     plan: &Plan,
-    codec: &dyn Codec,
+    codec: &dyn PlanCodec,
     random: &mut dyn FnMut() -> String,
-) -> Option<Vec<Edit>> {
+) -> Option<Vec<PlanEdit>> {
     let ids: Vec<Id> = {
         let buried = plan.tombstones.iter().map(|t| t.id.clone());
         let all: BTreeSet<Id> = plan.tasks.iter().map(|t| t.id.clone()).chain(buried).collect();
@@ -64,7 +64,7 @@ fn decide(
     match verb {
         Verb::Add { deps, name } => {
             let deps = match plan.format {
-                Format::Progress => Vec::new(),
+                PlanFormat::Progress => Vec::new(),
                 _ => deps.iter().filter_map(|n| Some(pick(*n)?.to_string())).collect(),
             };
             let input =
@@ -80,11 +80,11 @@ fn decide(
         Verb::Block(n, why) => verbs::block(plan, &pick(*n)?, why).ok(),
         Verb::Retry(n) => verbs::retry(plan, &pick(*n)?).ok(),
         Verb::Fail(n) => verbs::fail(plan, &pick(*n)?, "gave up", AT, Id::new("i-fail")).ok(),
-        Verb::Prioritize if plan.format == Format::Progress => None,
+        Verb::Prioritize if plan.format == PlanFormat::Progress => None,
         Verb::Prioritize => Some(prioritize(plan, None).edits),
         Verb::Rename(n, name) => {
             let task = plan.task(&pick(*n)?)?;
-            Some(vec![Edit::UpdateTask(Task { name: name.trim().to_owned(), ..task.clone() })])
+            Some(vec![PlanEdit::UpdateTask(Task { name: name.trim().to_owned(), ..task.clone() })])
         }
     }
 }
@@ -92,7 +92,7 @@ fn decide(
 /// Every name that was ever added and not deleted or renamed is still known, and nothing else is.
 fn names(plan: &Plan) -> BTreeMap<String, usize> {
     let mut names = BTreeMap::new();
-    let lookup = Lookup::new(plan);
+    let lookup = PlanLookup::new(plan);
     for task in &plan.tasks {
         *names.entry(task.name.clone()).or_default() += 1;
     }
@@ -113,10 +113,10 @@ fn check(before: &Plan, after: &Plan, verb: &Verb) -> Result<(), TestCaseError> 
         .collect();
     prop_assert!(errors.is_empty(), "{errors:?}");
     // Accepted work is never lost, except that a rejection reopens it where claims are not known.
-    for task in before.tasks.iter().filter(|t| t.state == State::Accepted) {
+    for task in before.tasks.iter().filter(|t| t.state == TaskState::Accepted) {
         let reopened = matches!(verb, Verb::Reject(_)) && !before.format.knows_claims();
         let renamed = matches!(verb, Verb::Rename(..));
-        let still = after.task(&task.id).is_some_and(|t| t.state == State::Accepted);
+        let still = after.task(&task.id).is_some_and(|t| t.state == TaskState::Accepted);
         prop_assert!(still || reopened || renamed, "{} was accepted", task.id);
     }
     let accepted = |plan: &Plan| -> Vec<_> {
@@ -130,18 +130,18 @@ fn check(before: &Plan, after: &Plan, verb: &Verb) -> Result<(), TestCaseError> 
         _ => prop_assert_eq!(names(before), names(after)),
     }
     // What comes next can really run.
-    if let Some(next) = next_task(after, Trust::Claimed) {
-        let lookup = Lookup::new(after);
-        prop_assert!(next.deps.iter().all(|d| lookup.fate(d).satisfies(Trust::Claimed)));
-        prop_assert!(!matches!(lookup.fate(&next.id), Fate::Unknown));
+    if let Some(next) = next_task(after, DependencyTrust::Claimed) {
+        let lookup = PlanLookup::new(after);
+        prop_assert!(next.deps.iter().all(|d| lookup.fate(d).satisfies(DependencyTrust::Claimed)));
+        prop_assert!(!matches!(lookup.fate(&next.id), LookedUpTask::Unknown));
     }
     let open =
-        after.scoped_tasks().any(|t| t.state.is_open() || matches!(t.state, State::Failed(_)));
+        after.scoped_tasks().any(|t| t.state.is_open() || matches!(t.state, TaskState::Failed(_)));
     prop_assert!(!(open && stage(after).as_str() == "COMPLETE"), "open work is never complete");
     Ok(())
 }
 
-fn run(format: Format, verbs: &[Verb]) -> Result<(), TestCaseError> {
+fn run(format: PlanFormat, verbs: &[Verb]) -> Result<(), TestCaseError> {
     let codec = codec(format);
     let mut text = codec.empty("demo", AT);
     let mut count = 0u32;
@@ -175,21 +175,21 @@ proptest! {
 
     #[test]
     fn random_verbs_keep_the_invariants_of_plan_jsonl(verbs in prop::collection::vec(verb(), 1..30)) {
-        run(Format::Jsonl, &verbs)?;
+        run(PlanFormat::Jsonl, &verbs)?;
     }
 
     #[test]
     fn random_verbs_keep_the_invariants_of_plan_json(verbs in prop::collection::vec(verb(), 1..30)) {
-        run(Format::Deluxe, &verbs)?;
+        run(PlanFormat::Deluxe, &verbs)?;
     }
 
     #[test]
     fn random_verbs_keep_the_invariants_of_progress_md(verbs in prop::collection::vec(verb(), 1..30)) {
-        run(Format::Progress, &verbs)?;
+        run(PlanFormat::Progress, &verbs)?;
     }
 
     #[test]
     fn random_verbs_keep_the_invariants_of_implementation_json(verbs in prop::collection::vec(verb(), 1..30)) {
-        run(Format::Implementation, &verbs)?;
+        run(PlanFormat::Implementation, &verbs)?;
     }
 }

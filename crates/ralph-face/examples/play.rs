@@ -6,16 +6,16 @@ mod script;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ralph_face::{View, listener};
+use ralph_face::{ViewChoice, listener};
 
 fn main() {
     let mut args = std::env::args().skip(1);
     let speed: f64 = args.next().and_then(|s| s.parse().ok()).unwrap_or(1.0);
     let mode = args.next().unwrap_or_default();
     let view = match mode.as_str() {
-        "json" => View::Json,
-        "quiet" => View::Quiet,
-        _ => View::Auto,
+        "json" => ViewChoice::Json,
+        "quiet" => ViewChoice::Quiet,
+        _ => ViewChoice::Auto,
     };
     let mut listener = listener(view, Path::new("/p"));
     let started = Instant::now();

@@ -1,9 +1,9 @@
 //! How a loop ended: the reason, what remains, and what a person can do about it.
 
-use ralph_core::cycle::{End, RunCommand, RunEnd};
+use ralph_core::cycle::{LoopEnd, RunCommand, RunEnd};
 use ralph_core::needs::{Need, NeedKind};
 
-use crate::line::{Line, Style};
+use crate::line::{ScreenLine, ScreenStyle};
 use crate::words::{count, took};
 
 /// Most needs that the end of a run lists.
@@ -11,45 +11,46 @@ const NEEDS: usize = 5;
 
 /// The last lines of a run. The first one has the reason and what remains. An agent has said that
 /// itself, spec by spec.
-pub fn ending(run: &RunEnd) -> Vec<Line> {
+pub fn ending(run: &RunEnd) -> Vec<ScreenLine> {
     let RunEnd { end, command, .. } = run;
     let hints = next(*command, end, &run.needs).into_iter();
-    let hints =
-        hints.map(|hint| Line::of(Style::Strong, "Next: ").hang_here().add(Style::Plain, hint));
+    let hints = hints.map(|hint| {
+        ScreenLine::of(ScreenStyle::Strong, "Next: ").hang_here().add(ScreenStyle::Plain, hint)
+    });
     if *command == RunCommand::Agent {
         return hints.collect();
     }
     let (style, word) = match end {
-        End::Complete => (Style::Good, "Complete"),
-        End::TaskComplete(_) | End::OnceLanded => (Style::Good, "Stopped"),
-        End::Blocked { .. } => (Style::Bad, "Blocked"),
-        End::Unproven { .. } => (Style::Bad, "Unproven"),
-        End::Waiting { .. } => (Style::Bad, "Waiting"),
-        End::Backend { .. }
-        | End::Gate { .. }
-        | End::FalseDone
-        | End::Breaker(_)
-        | End::NotVerified { .. } => (Style::Bad, "Stopped"),
-        _ => (Style::Caution, "Stopped"),
+        LoopEnd::Complete => (ScreenStyle::Good, "Complete"),
+        LoopEnd::TaskComplete(_) | LoopEnd::OnceLanded => (ScreenStyle::Good, "Stopped"),
+        LoopEnd::Blocked { .. } => (ScreenStyle::Bad, "Blocked"),
+        LoopEnd::Unproven { .. } => (ScreenStyle::Bad, "Unproven"),
+        LoopEnd::Waiting { .. } => (ScreenStyle::Bad, "Waiting"),
+        LoopEnd::Backend { .. }
+        | LoopEnd::Gate { .. }
+        | LoopEnd::FalseDone
+        | LoopEnd::Breaker(_)
+        | LoopEnd::NotVerified { .. } => (ScreenStyle::Bad, "Stopped"),
+        _ => (ScreenStyle::Caution, "Stopped"),
     };
     let mut first = format!(": {}.", run.reason.trim_end().trim_end_matches('.'));
     let numbers = numbers(run);
     let mut lines = Vec::new();
-    if *end == End::Complete {
+    if *end == LoopEnd::Complete {
         first.push_str(&format!(" {numbers}."));
     } else {
         first.push_str(&format!(" Tasks remaining: {}", run.remaining));
     }
-    lines.push(Line::of(style, word).add(Style::Plain, first));
+    lines.push(ScreenLine::of(style, word).add(ScreenStyle::Plain, first));
     // A construct has said already what is left.
     let said = *command == RunCommand::Construct
-        && matches!(end, End::Blocked { .. } | End::NotVerified { .. });
+        && matches!(end, LoopEnd::Blocked { .. } | LoopEnd::NotVerified { .. });
     let why = if said { &[] } else { why(end) };
-    lines.extend(
-        why.iter().map(|why| Line::of(Style::Plain, "  ").hang_here().add(Style::Plain, why)),
-    );
-    if *end != End::Complete {
-        lines.push(Line::of(Style::Faint, format!("{numbers}.")));
+    lines.extend(why.iter().map(|why| {
+        ScreenLine::of(ScreenStyle::Plain, "  ").hang_here().add(ScreenStyle::Plain, why)
+    }));
+    if *end != LoopEnd::Complete {
+        lines.push(ScreenLine::of(ScreenStyle::Faint, format!("{numbers}.")));
     }
     lines.extend(hints);
     lines
@@ -67,29 +68,33 @@ fn numbers(run: &RunEnd) -> String {
     format!("{} landed in {}, {cost}, {took}", run.landed, count(run.attempts, "attempt"))
 }
 
-fn why(end: &End) -> &[String] {
+fn why(end: &LoopEnd) -> &[String] {
     match end {
-        End::Blocked { why } | End::NotVerified { why } => why,
-        End::Breaker(tripped) => &tripped.evidence,
+        LoopEnd::Blocked { why } | LoopEnd::NotVerified { why } => why,
+        LoopEnd::Breaker(tripped) => &tripped.evidence,
         _ => &[],
     }
 }
 
 /// What to do about it: what needs a person, and what only this end knows.
-fn next(command: RunCommand, end: &End, needs: &[Need]) -> Vec<String> {
+fn next(command: RunCommand, end: &LoopEnd, needs: &[Need]) -> Vec<String> {
     let own = match end {
-        End::Complete | End::TaskComplete(_) | End::OnceLanded => None,
-        End::Backend { advice, .. } => advice.clone(),
-        End::Gate { advice, .. } => Some(advice.clone()),
-        End::NoPlan { log, .. } => log.as_ref().map(|log| format!("{log} has what the agent said")),
+        LoopEnd::Complete | LoopEnd::TaskComplete(_) | LoopEnd::OnceLanded => None,
+        LoopEnd::Backend { advice, .. } => advice.clone(),
+        LoopEnd::Gate { advice, .. } => Some(advice.clone()),
+        LoopEnd::NoPlan { log, .. } => {
+            log.as_ref().map(|log| format!("{log} has what the agent said"))
+        }
         // Whoever asked for it knows how to go on.
-        End::Stopped if command == RunCommand::Agent => return Vec::new(),
+        LoopEnd::Stopped if command == RunCommand::Agent => return Vec::new(),
         _ => None,
     };
     let shown = needs.iter().take(NEEDS).map(|need| match (need.kind, end) {
         // The first line has said it, or the lines below it.
         (NeedKind::Ended, _)
-        | (_, End::Blocked { .. } | End::Unproven { .. } | End::Waiting { .. }) => need.hint(),
+        | (_, LoopEnd::Blocked { .. } | LoopEnd::Unproven { .. } | LoopEnd::Waiting { .. }) => {
+            need.hint()
+        }
         _ => format!("{}: {}", need.hint(), need.text),
     });
     let more = needs.len().saturating_sub(NEEDS);
@@ -100,12 +105,12 @@ fn next(command: RunCommand, end: &End, needs: &[Need]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use ralph_core::cost_sum::CostSum;
-    use ralph_core::cycle::{Signal, Tripped};
+    use ralph_core::cycle::{BreakerTrip, LoopSignal};
 
     use super::*;
     use crate::line::Paint;
 
-    fn run(command: RunCommand, end: &End, needs: &[Need]) -> RunEnd {
+    fn run(command: RunCommand, end: &LoopEnd, needs: &[Need]) -> RunEnd {
         RunEnd {
             end: end.clone(),
             exit_code: 0,
@@ -132,7 +137,7 @@ mod tests {
         }
     }
 
-    fn said(end: &End, needs: &[Need]) -> String {
+    fn said(end: &LoopEnd, needs: &[Need]) -> String {
         let lines = ending(&run(RunCommand::Build, end, needs));
         lines.iter().map(|line| line.paint(Paint::None)).collect::<Vec<_>>().join("\n")
     }
@@ -140,16 +145,16 @@ mod tests {
     #[test]
     fn the_end_is_told_with_its_reason_and_what_remains() {
         assert_eq!(
-            ending(&run(RunCommand::Build, &End::Complete, &[]))[0].text(),
+            ending(&run(RunCommand::Build, &LoopEnd::Complete, &[]))[0].text(),
             "Complete: all tasks complete. 5 landed in 7 attempts, $0.12, 3m 20s."
         );
         assert_eq!(
-            said(&End::MaxIterations(20), &[]),
+            said(&LoopEnd::MaxIterations(20), &[]),
             "Stopped: max iterations (20) reached. Tasks remaining: 3\n\
              5 landed in 7 attempts, $0.12, 3m 20s."
         );
         assert!(
-            said(&End::Interrupted(Signal::Interrupt), &[])
+            said(&LoopEnd::Interrupted(LoopSignal::Interrupt), &[])
                 .starts_with("Stopped: interrupted. Tasks remaining: 3\n")
         );
     }
@@ -157,7 +162,7 @@ mod tests {
     #[test]
     fn a_blocked_run_says_why_for_each_task_and_a_command_for_each() {
         let why = vec!["t-aaaa: blocked: no key".to_owned(), "t-bbbb: blocked: no key".to_owned()];
-        let said = said(&End::Blocked { why }, &[need("t-aaaa"), need("t-bbbb")]);
+        let said = said(&LoopEnd::Blocked { why }, &[need("t-aaaa"), need("t-bbbb")]);
         assert!(said.starts_with(
             "Blocked: no task can run. Tasks remaining: 3\n  t-aaaa: blocked: no key\n  t-bbbb: blo"
         ));
@@ -168,20 +173,21 @@ mod tests {
 
     #[test]
     fn an_agent_has_said_how_it_ended_and_only_what_to_do_is_left() {
-        let end = End::Interrupted(Signal::Interrupt);
+        let end = LoopEnd::Interrupted(LoopSignal::Interrupt);
         let lines = ending(&run(RunCommand::Agent, &end, &[need("t-aaaa")]));
         assert_eq!(lines.len(), 1);
         assert_eq!(
             lines[0].text(),
             "Next: `ralph task retry t-aaaa` gives it another attempt: t-aaaa is blocked: no key"
         );
-        assert!(ending(&run(RunCommand::Agent, &End::Complete, &[])).is_empty());
+        assert!(ending(&run(RunCommand::Agent, &LoopEnd::Complete, &[])).is_empty());
     }
 
     #[test]
     fn the_breaker_shows_its_evidence() {
         let evidence = vec!["iteration 4, t-aaaa: gates failed".to_owned()];
-        let end = End::Breaker(Tripped { reason: "the same failure 3 times".into(), evidence });
+        let end =
+            LoopEnd::Breaker(BreakerTrip { reason: "the same failure 3 times".into(), evidence });
         assert_eq!(
             said(&end, &[]),
             "Stopped: no progress: the same failure 3 times. Tasks remaining: 3\n  \

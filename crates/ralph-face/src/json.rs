@@ -4,22 +4,22 @@
 
 use std::io::Write;
 
-use ralph_core::cycle::{Event, EventKind};
-use ralph_host::drive::Listener;
+use ralph_core::cycle::{EventKind, LoopEvent};
+use ralph_host::drive::LoopListener;
 
-use crate::lines::{Detail, Lines};
+use crate::lines::{LineView, LineViewDetail};
 
 /// Listener that writes each event as a JSON object on a line.
 #[derive(Debug)]
-pub struct Json<W, E> {
+pub struct JsonListener<W, E> {
     out: W,
-    words: Lines<E>,
+    words: LineView<E>,
 }
 
-impl<W: Write, E: Write> Json<W, E> {
+impl<W: Write, E: Write> JsonListener<W, E> {
     /// Events to `out`, problems and the end in words to `words`.
     pub fn new(out: W, words: E) -> Self {
-        Self { out, words: Lines::new(words, Detail::Problems) }
+        Self { out, words: LineView::new(words, LineViewDetail::Problems) }
     }
 
     /// Return both writers.
@@ -28,8 +28,8 @@ impl<W: Write, E: Write> Json<W, E> {
     }
 }
 
-impl<W: Write, E: Write> Listener for Json<W, E> {
-    fn on_event(&mut self, event: &Event<'_>) {
+impl<W: Write, E: Write> LoopListener for JsonListener<W, E> {
+    fn on_event(&mut self, event: &LoopEvent<'_>) {
         // A reader of data has a clock of its own.
         if !matches!(event.kind, EventKind::Tick(_)) {
             // A reader that went away stops nobody's work.

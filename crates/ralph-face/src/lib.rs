@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The *story* is the part that stays on the screen. The *picture* is the current state. Both are plain
-//! values, so that a test can look at them; time is passed in as a number. Only [`Live`] has a thread.
+//! values, so that a test can look at them; time is passed in as a number. Only [`LiveView`] has a thread.
 //! The loop hands over a notice and goes on, whatever the terminal does. A view that cannot write
 //! reports nothing and stops nothing.
 //!
@@ -33,13 +33,13 @@ mod tool;
 pub mod watch;
 
 pub use ending::ending;
-pub use json::Json;
-pub use line::{Line, Paint, Style};
-pub use lines::{Detail, Lines};
-pub use live::{Live, freeze};
-pub use picture::Picture;
+pub use json::JsonListener;
+pub use line::{Paint, ScreenLine, ScreenStyle};
+pub use lines::{LineView, LineViewDetail};
+pub use live::{LiveView, freeze};
+pub use picture::LoopPicture;
 pub use ralph_core::words;
-pub use screen::{Screen, Size};
-pub use story::Story;
-pub use terminal::{Terminal, View, listener, stdout_size};
+pub use screen::{Screen, ScreenSize};
+pub use story::EventStory;
+pub use terminal::{TerminalAbility, ViewChoice, listener, stdout_size};
 pub use tool::{event_line, tool_words};

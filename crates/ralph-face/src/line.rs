@@ -1,12 +1,12 @@
 //! One line for people: pieces with a meaning, which a colour may repeat but never replaces.
 
-use ralph_core::view::Tally;
+use ralph_core::view::TaskTally;
 
 use crate::text::{char_width, clean, width};
 
 /// Meaning of a piece of a line. The view chooses the colour for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub enum ScreenStyle {
     Plain,
     /// Subject of the line.
     Strong,
@@ -31,26 +31,26 @@ pub enum Paint {
 
 /// Line of styled text, of any length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct ScreenLine {
     /// The column in which its further lines begin when it is wrapped.
     hang: usize,
-    pieces: Vec<(Style, String)>,
+    pieces: Vec<(ScreenStyle, String)>,
 }
 
-impl Line {
+impl ScreenLine {
     /// Create an empty line.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Create a line with one piece.
-    pub fn of(style: Style, text: impl AsRef<str>) -> Self {
+    pub fn of(style: ScreenStyle, text: impl AsRef<str>) -> Self {
         Self::new().add(style, text)
     }
 
     /// Add a piece. It is made safe here, so that no caller can forget it.
     #[must_use]
-    pub fn add(mut self, style: Style, text: impl AsRef<str>) -> Self {
+    pub fn add(mut self, style: ScreenStyle, text: impl AsRef<str>) -> Self {
         let text = clean(text.as_ref());
         if !text.is_empty() {
             self.pieces.push((style, text));
@@ -60,16 +60,16 @@ impl Line {
 
     /// Add a bar of tasks, in brackets, as wide as a view of this many columns can spare.
     #[must_use]
-    pub(crate) fn add_bar(self, tasks: &Tally, columns: usize) -> Self {
+    pub(crate) fn add_bar(self, tasks: &TaskTally, columns: usize) -> Self {
         let wide = (columns / 4).clamp(8, 30);
         let part = |n: usize| (n * wide).checked_div(tasks.total()).unwrap_or(0).min(wide);
         let full = part(tasks.finished());
         let bad = part(tasks.finished() + tasks.stuck()) - full;
-        self.add(Style::Plain, "[")
-            .add(Style::Good, "#".repeat(full))
-            .add(Style::Bad, "!".repeat(bad))
-            .add(Style::Faint, "-".repeat(wide - full - bad))
-            .add(Style::Plain, "] ")
+        self.add(ScreenStyle::Plain, "[")
+            .add(ScreenStyle::Good, "#".repeat(full))
+            .add(ScreenStyle::Bad, "!".repeat(bad))
+            .add(ScreenStyle::Faint, "-".repeat(wide - full - bad))
+            .add(ScreenStyle::Plain, "] ")
     }
 
     /// Further lines begin below what is added next.
@@ -94,11 +94,11 @@ impl Line {
         if self.width() <= columns {
             return self.clone();
         }
-        let cells: Vec<Cell> = self.cells().collect();
+        let cells: Vec<ScreenCell> = self.cells().collect();
         let end = count_that_fit(&cells, columns.saturating_sub(1));
         let mut line = Self::from_cells(&cells[..end]);
         if columns > 0 {
-            line.pieces.push((Style::Faint, "…".to_owned()));
+            line.pieces.push((ScreenStyle::Faint, "…".to_owned()));
         }
         line
     }
@@ -110,7 +110,7 @@ impl Line {
         }
         // On a narrow screen every column is needed for words.
         let hang = if columns < 20 { 0 } else { self.hang.min(columns / 2) };
-        let cells: Vec<Cell> = self.cells().collect();
+        let cells: Vec<ScreenCell> = self.cells().collect();
         let mut rest = &cells[..];
         let mut lines = Vec::new();
         while !rest.is_empty() {
@@ -122,7 +122,7 @@ impl Line {
                 let space = rest[..=end].iter().rposition(|(_, c)| *c == ' ');
                 end = space.filter(|at| *at > first).unwrap_or(end);
             }
-            let mut line = Self::new().add(Style::Plain, " ".repeat(indent));
+            let mut line = Self::new().add(ScreenStyle::Plain, " ".repeat(indent));
             line.pieces.extend(Self::from_cells(&rest[..end]).pieces);
             lines.push(line);
             let blanks = rest[end..].iter().take_while(|(_, c)| *c == ' ').count();
@@ -147,15 +147,15 @@ impl Line {
     }
 
     /// Iterate over the pieces with their styles.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = (Style, &str)> {
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = (ScreenStyle, &str)> {
         self.pieces.iter().map(|(style, text)| (*style, text.as_str()))
     }
 
-    fn cells(&self) -> impl Iterator<Item = Cell> {
+    fn cells(&self) -> impl Iterator<Item = ScreenCell> {
         self.pieces.iter().flat_map(|(style, text)| text.chars().map(|c| (*style, c)))
     }
 
-    fn from_cells(cells: &[Cell]) -> Self {
+    fn from_cells(cells: &[ScreenCell]) -> Self {
         let mut line = Self::new();
         for (style, c) in cells {
             match line.pieces.last_mut() {
@@ -167,11 +167,11 @@ impl Line {
     }
 }
 
-type Cell = (Style, char);
+type ScreenCell = (ScreenStyle, char);
 
 /// Return how many characters from the start fit into this many columns. A combining mark stays with
 /// its letter.
-fn count_that_fit(cells: &[Cell], columns: usize) -> usize {
+fn count_that_fit(cells: &[ScreenCell], columns: usize) -> usize {
     let mut used = 0;
     for (n, (_, c)) in cells.iter().enumerate() {
         used += char_width(*c);
@@ -183,14 +183,14 @@ fn count_that_fit(cells: &[Cell], columns: usize) -> usize {
 }
 
 /// The sixteen colours that follow the user's own theme.
-fn code(style: Style) -> Option<&'static str> {
+fn code(style: ScreenStyle) -> Option<&'static str> {
     match style {
-        Style::Plain => None,
-        Style::Strong => Some("1"),
-        Style::Faint => Some("2"),
-        Style::Good => Some("32"),
-        Style::Bad => Some("31"),
-        Style::Caution => Some("33"),
+        ScreenStyle::Plain => None,
+        ScreenStyle::Strong => Some("1"),
+        ScreenStyle::Faint => Some("2"),
+        ScreenStyle::Good => Some("32"),
+        ScreenStyle::Bad => Some("31"),
+        ScreenStyle::Caution => Some("33"),
     }
 }
 

@@ -2,15 +2,15 @@
 
 use std::io::Write;
 
-use ralph_core::cycle::{AfterFailure, Event, EventKind, Fate};
-use ralph_host::drive::Listener;
+use ralph_core::cycle::{AttemptState, EventKind, LoopEvent, RetryDecision};
+use ralph_host::drive::LoopListener;
 
 use crate::line::Paint;
-use crate::story::Story;
+use crate::story::EventStory;
 
 /// Amount of text that a view shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
+pub enum LineViewDetail {
     All,
     /// Only problems and the end.
     Problems,
@@ -18,18 +18,18 @@ pub enum Detail {
 
 /// Writes the story line by line.
 #[derive(Debug)]
-pub struct Lines<W> {
-    story: Story,
-    detail: Detail,
+pub struct LineView<W> {
+    story: EventStory,
+    detail: LineViewDetail,
     out: W,
     /// The first line of the attempt, told only when something is wrong with it.
     header: Option<String>,
 }
 
-impl<W: Write> Lines<W> {
+impl<W: Write> LineView<W> {
     /// Create a view that writes to `out`.
-    pub fn new(out: W, detail: Detail) -> Self {
-        Self { story: Story::new(), detail, out, header: None }
+    pub fn new(out: W, detail: LineViewDetail) -> Self {
+        Self { story: EventStory::new(), detail, out, header: None }
     }
 
     /// Return the writer.
@@ -43,12 +43,12 @@ impl<W: Write> Lines<W> {
     }
 }
 
-impl<W: Write> Listener for Lines<W> {
-    fn on_event(&mut self, event: &Event<'_>) {
+impl<W: Write> LoopListener for LineView<W> {
+    fn on_event(&mut self, event: &LoopEvent<'_>) {
         let kind = &event.kind;
         let lines = self.story.on_event(kind);
         let mut lines = lines.iter().map(|line| line.paint(Paint::None));
-        if self.detail == Detail::Problems {
+        if self.detail == LineViewDetail::Problems {
             if matches!(kind, EventKind::IterationStart(_)) {
                 self.header = lines.next();
                 return;
@@ -83,8 +83,8 @@ fn is_problem(kind: &EventKind<'_>) -> bool {
         | EventKind::OrchestratorEnd(_) => true,
         EventKind::Stop(command) => command.is_signal(),
         EventKind::IterationEnd(end) => {
-            let goes_on = matches!(end.then, Some(AfterFailure::Retry(_)));
-            matches!(end.fate, Fate::Failed { .. }) && !goes_on
+            let goes_on = matches!(end.then, Some(RetryDecision::Retry(_)));
+            matches!(end.fate, AttemptState::Failed { .. }) && !goes_on
         }
         _ => false,
     }

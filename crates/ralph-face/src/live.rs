@@ -2,7 +2,7 @@
 //!
 //! # Theory of operation
 //!
-//! [`Listener::on_event`] changes the picture under a lock and wakes the thread; that is all the loop pays. The
+//! [`LoopListener::on_event`] changes the picture under a lock and wakes the thread; that is all the loop pays. The
 //! thread draws at most every [`FRAME`], and once a [`TICK`] when nothing happens, for the clocks and the
 //! size of the window. Dropping the view draws the last frame and ends the thread. A panic leaves the
 //! last frame where it is, with the message below it: [`freeze`] sees to that.
@@ -13,12 +13,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ralph_core::cycle::Event;
-use ralph_host::drive::Listener;
+use ralph_core::cycle::LoopEvent;
+use ralph_host::drive::LoopListener;
 
 use crate::line::Paint;
-use crate::picture::Picture;
-use crate::screen::{Screen, Size};
+use crate::picture::LoopPicture;
+use crate::screen::{Screen, ScreenSize};
 
 /// Shortest time between two frames of the live view.
 const FRAME: Duration = Duration::from_millis(80);
@@ -39,36 +39,36 @@ pub(crate) fn thaw() {
 }
 
 /// View that redraws a block below its lines, in a thread of its own.
-pub struct Live {
-    shared: Arc<Shared>,
+pub struct LiveView {
+    shared: Arc<SharedLiveView>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct SharedLiveView {
+    state: Mutex<LiveViewState>,
     woken: Condvar,
     started: Instant,
 }
 
-struct State {
-    picture: Picture,
+struct LiveViewState {
+    picture: LoopPicture,
     changed: bool,
     over: bool,
 }
 
-impl Live {
+impl LiveView {
     /// Begin to draw on `out`. `size` is asked for each frame.
-    pub fn start<W, S>(picture: Picture, out: W, paint: Paint, size: S) -> std::io::Result<Self>
+    pub fn start<W, S>(picture: LoopPicture, out: W, paint: Paint, size: S) -> std::io::Result<Self>
     where
         W: Write + Send + 'static,
-        S: Fn() -> Size + Send + 'static,
+        S: Fn() -> ScreenSize + Send + 'static,
     {
         Self::go_on(picture, Instant::now(), out, paint, size)
     }
 
     /// The same with a picture of something that began earlier.
     pub fn go_on<W, S>(
-        picture: Picture,
+        picture: LoopPicture,
         started: Instant,
         out: W,
         paint: Paint,
@@ -76,10 +76,11 @@ impl Live {
     ) -> std::io::Result<Self>
     where
         W: Write + Send + 'static,
-        S: Fn() -> Size + Send + 'static,
+        S: Fn() -> ScreenSize + Send + 'static,
     {
-        let state = State { picture, changed: false, over: false };
-        let shared = Arc::new(Shared { state: Mutex::new(state), woken: Condvar::new(), started });
+        let state = LiveViewState { picture, changed: false, over: false };
+        let shared =
+            Arc::new(SharedLiveView { state: Mutex::new(state), woken: Condvar::new(), started });
         let screen = Screen::new(out, paint);
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -89,8 +90,8 @@ impl Live {
     }
 }
 
-impl Listener for Live {
-    fn on_event(&mut self, event: &Event<'_>) {
+impl LoopListener for LiveView {
+    fn on_event(&mut self, event: &LoopEvent<'_>) {
         let now = self.shared.started.elapsed();
         let mut state = self.shared.lock();
         state.picture.on_event(now, &event.kind);
@@ -99,7 +100,7 @@ impl Listener for Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for LiveView {
     fn drop(&mut self) {
         if std::thread::panicking() {
             freeze();
@@ -113,16 +114,20 @@ impl Drop for Live {
     }
 }
 
-impl Shared {
+impl SharedLiveView {
     /// The state, also after somebody panicked: it is only shown.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LiveViewState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn draw_until_over<W: Write>(shared: &Shared, mut screen: Screen<W>, size: &dyn Fn() -> Size) {
+fn draw_until_over<W: Write>(
+    shared: &SharedLiveView,
+    mut screen: Screen<W>,
+    size: &dyn Fn() -> ScreenSize,
+) {
     loop {
-        let quiet = |state: &mut State| !state.changed && !state.over;
+        let quiet = |state: &mut LiveViewState| !state.changed && !state.over;
         let waited = shared.woken.wait_timeout_while(shared.lock(), TICK, quiet);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.changed = false;
@@ -170,11 +175,12 @@ mod tests {
     #[test]
     fn what_was_told_is_on_the_screen_when_the_view_is_gone_and_the_block_is_not() {
         let sink = Sink::default();
-        let size = || Size { columns: 80, rows: 24 };
-        let mut live = Live::start(Picture::new(None), sink.clone(), Paint::None, size).unwrap();
+        let size = || ScreenSize { columns: 80, rows: 24 };
+        let mut live =
+            LiveView::start(LoopPicture::new(None), sink.clone(), Paint::None, size).unwrap();
         for n in 0..100 {
             let remark = Remark::new(format!("number {n}"));
-            live.on_event(&Event { timestamp: "", kind: EventKind::Warning(&remark) });
+            live.on_event(&LoopEvent { timestamp: "", kind: EventKind::Warning(&remark) });
         }
         drop(live);
         let out = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();

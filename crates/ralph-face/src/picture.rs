@@ -7,13 +7,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ralph_core::backend::{Context, Event, ToolStatus};
-use ralph_core::cycle::{EventKind, Fate, On};
-use ralph_core::view::Tally;
+use ralph_core::backend::{BackendEvent, ContextFill, ToolStatus};
+use ralph_core::cycle::{AttemptState, EventKind, GateTree};
+use ralph_core::view::TaskTally;
 
-use crate::line::{Line, Style};
-use crate::screen::Size;
-use crate::story::{Story, detail};
+use crate::line::{ScreenLine, ScreenStyle};
+use crate::screen::ScreenSize;
+use crate::story::{EventStory, detail};
 use crate::text::last_line;
 use crate::tool::tool_words;
 use crate::words::{dollars, elapsed};
@@ -27,13 +27,13 @@ const HELD: usize = 8;
 
 /// Current state of a loop, built from its events.
 #[derive(Clone, Debug, Default)]
-pub struct Picture {
-    story: Story,
+pub struct LoopPicture {
+    story: EventStory,
     root: Option<String>,
     /// Lines that have not been shown yet and stay.
-    finished: Vec<Line>,
-    tally: Tally,
-    attempt: Option<Attempt>,
+    finished: Vec<ScreenLine>,
+    tally: TaskTally,
+    attempt: Option<PicturedAttempt>,
     /// A gate that runs while no attempt does, and since when.
     gate: Option<(String, Duration)>,
     waiting: Option<(String, u64)>,
@@ -42,30 +42,30 @@ pub struct Picture {
 }
 
 #[derive(Clone, Debug)]
-struct Attempt {
-    lines: Vec<Line>,
+struct PicturedAttempt {
+    lines: Vec<ScreenLine>,
     who: String,
     since: Duration,
-    doings: VecDeque<Doing>,
-    context: Option<Context>,
+    doings: VecDeque<PicturedActivity>,
+    context: Option<ContextFill>,
     cost: Option<f64>,
-    phase: Phase,
+    phase: PicturedPhase,
 }
 
 #[derive(Clone, Debug)]
-enum Phase {
+enum PicturedPhase {
     Backend,
     Gate { name: String, at_base: bool, since: Duration },
     Between,
 }
 
 #[derive(Clone, Debug)]
-enum Doing {
+enum PicturedActivity {
     Tool { id: String, words: String, since: Duration, result: Option<ToolStatus> },
     Says(String),
 }
 
-impl Picture {
+impl LoopPicture {
     /// An empty one. Paths below `root` are shown without it.
     pub fn new(root: Option<String>) -> Self {
         Self { root, ..Self::default() }
@@ -84,7 +84,7 @@ impl Picture {
                 self.tally = started.tasks;
                 let who = [Some(started.backend.as_str()), started.model.as_deref()];
                 let who = who.into_iter().flatten().collect::<Vec<_>>().join(" ");
-                self.attempt = Some(Attempt::new(now, who));
+                self.attempt = Some(PicturedAttempt::new(now, who));
             }
             EventKind::IterationEnd(end) => self.tally = end.tasks,
             EventKind::GateStart(start) => self.gate = Some((start.gate.clone(), now)),
@@ -104,7 +104,7 @@ impl Picture {
             _ => self.finished.extend(lines),
         }
         match kind {
-            EventKind::IterationEnd(end) if *end.fate != Fate::Limited => self.close(),
+            EventKind::IterationEnd(end) if *end.fate != AttemptState::Limited => self.close(),
             EventKind::OrchestratorEnd(_) => self.end(),
             _ => {}
         }
@@ -123,7 +123,7 @@ impl Picture {
     }
 
     /// A line that stays, from whoever draws it.
-    pub fn say(&mut self, line: Line) {
+    pub fn say(&mut self, line: ScreenLine) {
         self.finished.push(line);
     }
 
@@ -134,7 +134,7 @@ impl Picture {
     }
 
     /// The lines that stay and were not given out yet.
-    pub fn take_finished(&mut self) -> Vec<Line> {
+    pub fn take_finished(&mut self) -> Vec<ScreenLine> {
         if self.ended {
             self.close();
         }
@@ -142,29 +142,29 @@ impl Picture {
     }
 
     /// The block, fitted to a screen of this size; empty once the loop has ended.
-    pub fn block(&self, now: Duration, size: Size) -> Vec<Line> {
+    pub fn block(&self, now: Duration, size: ScreenSize) -> Vec<ScreenLine> {
         if self.ended {
             return Vec::new();
         }
-        let mut lines = vec![Line::new()];
+        let mut lines = vec![ScreenLine::new()];
         match (&self.attempt, &self.gate) {
             (Some(attempt), _) => lines.extend(attempt.block(now)),
             (None, Some((name, since))) => {
                 let since = elapsed(now.saturating_sub(*since).as_secs());
-                lines.push(detail(Style::Plain, "gate", format!("{name}: running, {since}")));
+                lines.push(detail(ScreenStyle::Plain, "gate", format!("{name}: running, {since}")));
             }
             (None, None) => {}
         }
         if let Some((reason, seconds)) = &self.waiting {
             let left = elapsed(*seconds);
             lines.push(
-                Line::of(Style::Caution, format!("Waiting, {left} left: "))
-                    .add(Style::Plain, reason),
+                ScreenLine::of(ScreenStyle::Caution, format!("Waiting, {left} left: "))
+                    .add(ScreenStyle::Plain, reason),
             );
         }
         if self.stopping {
             let text = "Stopping after this attempt (Ctrl-C again ends it at once)";
-            lines.push(Line::of(Style::Caution, text));
+            lines.push(ScreenLine::of(ScreenStyle::Caution, text));
         }
         lines.push(self.progress(now, size));
         // One column stays free: a terminal that is full to the edge wraps when it likes.
@@ -175,17 +175,17 @@ impl Picture {
         lines[first..].iter().map(|line| line.fit(columns)).collect()
     }
 
-    fn progress(&self, now: Duration, size: Size) -> Line {
+    fn progress(&self, now: Duration, size: ScreenSize) -> ScreenLine {
         let (done, total) = (self.tally.finished(), self.tally.total());
         let stuck = self.tally.stuck();
         let mut spent = self.story.spent();
-        spent.usd += self.attempt.as_ref().map_or(0.0, Attempt::running_cost);
+        spent.usd += self.attempt.as_ref().map_or(0.0, PicturedAttempt::running_cost);
         let stuck_words = if stuck > 0 { format!(", {stuck} stuck") } else { String::new() };
-        Line::new()
+        ScreenLine::new()
             .add_bar(&self.tally, size.columns)
-            .add(Style::Plain, format!("{done}/{total} tasks"))
-            .add(Style::Bad, stuck_words)
-            .add(Style::Plain, format!(", {}, {}", elapsed(now.as_secs()), spent.in_list()))
+            .add(ScreenStyle::Plain, format!("{done}/{total} tasks"))
+            .add(ScreenStyle::Bad, stuck_words)
+            .add(ScreenStyle::Plain, format!(", {}, {}", elapsed(now.as_secs()), spent.in_list()))
     }
 }
 
@@ -209,7 +209,7 @@ fn is_aside(kind: &EventKind<'_>) -> bool {
     )
 }
 
-impl Attempt {
+impl PicturedAttempt {
     fn new(since: Duration, who: String) -> Self {
         Self {
             lines: Vec::new(),
@@ -218,7 +218,7 @@ impl Attempt {
             doings: VecDeque::new(),
             context: None,
             cost: None,
-            phase: Phase::Backend,
+            phase: PicturedPhase::Backend,
         }
     }
 
@@ -227,53 +227,60 @@ impl Attempt {
             EventKind::Backend(streamed) => self.backend(now, streamed.event, root),
             EventKind::BackendEnd(end) => {
                 self.cost = end.cost.or(self.cost);
-                self.phase = Phase::Between;
+                self.phase = PicturedPhase::Between;
             }
             EventKind::GateStart(start) => {
-                let (name, at_base) = (start.gate.clone(), start.on == On::Base);
-                self.phase = Phase::Gate { name, at_base, since: now };
+                let (name, at_base) = (start.gate.clone(), start.on == GateTree::Base);
+                self.phase = PicturedPhase::Gate { name, at_base, since: now };
             }
-            EventKind::GateEnd(_) => self.phase = Phase::Between,
+            EventKind::GateEnd(_) => self.phase = PicturedPhase::Between,
             _ => {}
         }
     }
 
     /// Dollars so far of a backend that has not ended.
     fn running_cost(&self) -> f64 {
-        self.cost.filter(|_| matches!(self.phase, Phase::Backend)).unwrap_or(0.0)
+        self.cost.filter(|_| matches!(self.phase, PicturedPhase::Backend)).unwrap_or(0.0)
     }
 
-    fn backend(&mut self, now: Duration, event: &Event, root: Option<&str>) {
+    fn backend(&mut self, now: Duration, event: &BackendEvent, root: Option<&str>) {
         match event {
-            Event::ToolCall { id, name, input } => {
+            BackendEvent::ToolCall { id, name, input } => {
                 let words = tool_words(name, input, root);
-                self.push(Doing::Tool { id: id.clone(), words, since: now, result: None });
+                self.push(PicturedActivity::Tool {
+                    id: id.clone(),
+                    words,
+                    since: now,
+                    result: None,
+                });
             }
-            Event::ToolResult { id: of, status, .. } => {
+            BackendEvent::ToolResult { id: of, status, .. } => {
                 for doing in &mut self.doings {
-                    if let Doing::Tool { id, result, .. } = doing
+                    if let PicturedActivity::Tool { id, result, .. } = doing
                         && id == of
                     {
                         *result = Some(*status);
                     }
                 }
             }
-            Event::Text(piece) => {
-                if let Some(Doing::Says(text)) = self.doings.back_mut() {
+            BackendEvent::Text(piece) => {
+                if let Some(PicturedActivity::Says(text)) = self.doings.back_mut() {
                     text.push_str(piece);
                     keep_end(text);
                 } else if !piece.trim().is_empty() {
                     let mut text = piece.clone();
                     keep_end(&mut text);
-                    self.push(Doing::Says(text));
+                    self.push(PicturedActivity::Says(text));
                 }
             }
-            Event::Context(context) => {
+            BackendEvent::Context(context) => {
                 let window = context.window.or(self.context.and_then(|c| c.window));
-                self.context = Some(Context { window, ..*context });
+                self.context = Some(ContextFill { window, ..*context });
             }
-            Event::Cost(money) => self.cost = Some(money.0),
-            Event::Started { model: Some(model), .. } if !self.who.contains(model.as_str()) => {
+            BackendEvent::Cost(money) => self.cost = Some(money.0),
+            BackendEvent::Started { model: Some(model), .. }
+                if !self.who.contains(model.as_str()) =>
+            {
                 let backend = self.who.split(' ').next().unwrap_or_default();
                 self.who = format!("{backend} {model}");
             }
@@ -281,37 +288,37 @@ impl Attempt {
         }
     }
 
-    fn push(&mut self, doing: Doing) {
+    fn push(&mut self, doing: PicturedActivity) {
         if self.doings.len() == DOINGS {
             self.doings.pop_front();
         }
         self.doings.push_back(doing);
     }
 
-    fn block(&self, now: Duration) -> Vec<Line> {
+    fn block(&self, now: Duration) -> Vec<ScreenLine> {
         let since = |then: Duration| elapsed(now.saturating_sub(then).as_secs());
-        let mut lines: Vec<Line> = self.lines.first().cloned().into_iter().collect();
+        let mut lines: Vec<ScreenLine> = self.lines.first().cloned().into_iter().collect();
         let rest = self.lines.get(1..).unwrap_or_default();
         lines.extend_from_slice(&rest[rest.len().saturating_sub(HELD)..]);
         match &self.phase {
-            Phase::Backend => {
+            PicturedPhase::Backend => {
                 lines.extend(self.doings.iter().map(|doing| doing.line(&since)));
                 lines.push(self.status(&since));
             }
-            Phase::Gate { name, at_base, since: then } => {
+            PicturedPhase::Gate { name, at_base, since: then } => {
                 let tree = if *at_base { " on the tree before the attempt" } else { "" };
                 let text = format!("{name}: running{tree}, {}", since(*then));
-                lines.push(detail(Style::Plain, "gate", text));
+                lines.push(detail(ScreenStyle::Plain, "gate", text));
             }
-            Phase::Between => {}
+            PicturedPhase::Between => {}
         }
         lines
     }
 
     /// `claude opus, 1m 12s, context 43 %, $0.03`.
-    fn status(&self, since: &dyn Fn(Duration) -> String) -> Line {
+    fn status(&self, since: &dyn Fn(Duration) -> String) -> ScreenLine {
         let mut text = since(self.since);
-        if let Some(Context { used, window: Some(window) }) = self.context
+        if let Some(ContextFill { used, window: Some(window) }) = self.context
             && let Some(percent) = (used.saturating_mul(100)).checked_div(window)
         {
             text.push_str(&format!(", context {percent} %"));
@@ -319,26 +326,26 @@ impl Attempt {
         if let Some(cost) = self.cost {
             text.push_str(&format!(", {}", dollars(cost)));
         }
-        detail(Style::Plain, "now", format!("{text}, {}", self.who))
+        detail(ScreenStyle::Plain, "now", format!("{text}, {}", self.who))
     }
 }
 
-impl Doing {
-    fn line(&self, since: &dyn Fn(Duration) -> String) -> Line {
+impl PicturedActivity {
+    fn line(&self, since: &dyn Fn(Duration) -> String) -> ScreenLine {
         match self {
-            Self::Says(text) => detail(Style::Plain, "says", last_line(text)),
+            Self::Says(text) => detail(ScreenStyle::Plain, "says", last_line(text)),
             Self::Tool { words, result: Some(ToolStatus::Ok), .. } => {
-                detail(Style::Plain, "tool", words)
+                detail(ScreenStyle::Plain, "tool", words)
             }
             Self::Tool { words, result: Some(ToolStatus::Failed), .. } => {
-                Line::of(Style::Faint, "    tool     ")
-                    .add(Style::Bad, "failed: ")
-                    .add(Style::Plain, words)
+                ScreenLine::of(ScreenStyle::Faint, "    tool     ")
+                    .add(ScreenStyle::Bad, "failed: ")
+                    .add(ScreenStyle::Plain, words)
             }
             Self::Tool { words, since: then, result: None, .. } => {
-                Line::of(Style::Faint, "    tool     ")
-                    .add(Style::Plain, format!("{}, ", since(*then)))
-                    .add(Style::Strong, words)
+                ScreenLine::of(ScreenStyle::Faint, "    tool     ")
+                    .add(ScreenStyle::Plain, format!("{}, ", since(*then)))
+                    .add(ScreenStyle::Strong, words)
             }
         }
     }

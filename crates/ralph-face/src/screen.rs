@@ -10,11 +10,11 @@
 
 use std::io::{self, Write};
 
-use crate::line::{Line, Paint};
+use crate::line::{Paint, ScreenLine};
 
 /// Size of a terminal, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct ScreenSize {
     pub columns: usize,
     pub rows: usize,
 }
@@ -26,7 +26,7 @@ pub struct Screen<W> {
     paint: Paint,
     /// The widths of the lines of the block as they were drawn.
     drawn: Vec<usize>,
-    last: Option<(Size, Vec<Line>)>,
+    last: Option<(ScreenSize, Vec<ScreenLine>)>,
 }
 
 impl<W: Write> Screen<W> {
@@ -36,7 +36,12 @@ impl<W: Write> Screen<W> {
     }
 
     /// Write `finished` for good and `block` below it in place of the last one.
-    pub fn draw(&mut self, size: Size, finished: &[Line], block: Vec<Line>) -> io::Result<()> {
+    pub fn draw(
+        &mut self,
+        size: ScreenSize,
+        finished: &[ScreenLine],
+        block: Vec<ScreenLine>,
+    ) -> io::Result<()> {
         let same = self.last.as_ref().is_some_and(|(s, b)| *s == size && *b == block);
         if same && finished.is_empty() {
             return Ok(());
@@ -51,14 +56,14 @@ impl<W: Write> Screen<W> {
             frame.push_str(&line.paint(self.paint));
             frame.push('\n');
         }
-        self.drawn = block.iter().map(Line::width).collect();
+        self.drawn = block.iter().map(ScreenLine::width).collect();
         self.last = Some((size, block));
         self.out.write_all(frame.as_bytes())?;
         self.out.flush()
     }
 
     /// Return the escape sequence that goes back to the first line of the block and clears it.
-    fn back(&self, size: Size) -> String {
+    fn back(&self, size: ScreenSize) -> String {
         let columns = size.columns.max(1);
         let rows: usize = self.drawn.iter().map(|width| width.div_ceil(columns).max(1)).sum();
         match rows.min(size.rows.saturating_sub(1)) {
@@ -76,12 +81,12 @@ impl<W: Write> Screen<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line::Style;
+    use crate::line::ScreenStyle;
 
-    const WIDE: Size = Size { columns: 80, rows: 24 };
+    const WIDE: ScreenSize = ScreenSize { columns: 80, rows: 24 };
 
-    fn line(text: &str) -> Line {
-        Line::of(Style::Plain, text)
+    fn line(text: &str) -> ScreenLine {
+        ScreenLine::of(ScreenStyle::Plain, text)
     }
 
     fn frames(play: impl FnOnce(&mut Screen<Vec<u8>>)) -> String {
@@ -113,7 +118,7 @@ mod tests {
     fn a_terminal_that_got_narrower_has_broken_the_lines_anew() {
         let out = frames(|s| {
             s.draw(WIDE, &[], vec![line(&"x".repeat(70)), line("")]).unwrap();
-            s.draw(Size { columns: 30, rows: 24 }, &[], vec![line("y")]).unwrap();
+            s.draw(ScreenSize { columns: 30, rows: 24 }, &[], vec![line("y")]).unwrap();
         });
         assert!(out.ends_with("\r\x1b[4A\x1b[Jy\n"), "{out:?}");
     }
@@ -122,7 +127,7 @@ mod tests {
     fn the_way_up_ends_at_the_top_of_the_screen() {
         let out = frames(|s| {
             s.draw(WIDE, &[], (0..20).map(|n| line(&n.to_string())).collect()).unwrap();
-            s.draw(Size { columns: 80, rows: 5 }, &[], vec![line("y")]).unwrap();
+            s.draw(ScreenSize { columns: 80, rows: 5 }, &[], vec![line("y")]).unwrap();
         });
         assert!(out.ends_with("\r\x1b[4A\x1b[Jy\n"), "{out:?}");
     }

@@ -4,18 +4,18 @@ use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use ralph_host::drive::Listener;
+use ralph_host::drive::LoopListener;
 
-use crate::json::Json;
+use crate::json::JsonListener;
 use crate::line::Paint;
-use crate::lines::{Detail, Lines};
-use crate::live::Live;
-use crate::picture::Picture;
-use crate::screen::Size;
+use crate::lines::{LineView, LineViewDetail};
+use crate::live::LiveView;
+use crate::picture::LoopPicture;
+use crate::screen::ScreenSize;
 
 /// View that the user asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
+pub enum ViewChoice {
     /// View that fits standard output.
     Auto,
     /// Only problems and the end.
@@ -26,14 +26,14 @@ pub enum View {
 
 /// Abilities of standard output: a plain stream, or a terminal with a movable cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Terminal {
+pub enum TerminalAbility {
     /// No terminal, or one that can only write.
     Plain,
     /// Terminal that can move its cursor, with its colours.
     Able(Paint),
 }
 
-impl Terminal {
+impl TerminalAbility {
     /// Return the abilities of this process's standard output.
     pub fn of_stdout() -> Self {
         let var = |name: &str| std::env::var_os(name);
@@ -50,27 +50,29 @@ impl Terminal {
 }
 
 /// The listener for a view of a project at `root`, on the standard streams of this process.
-pub fn listener(view: View, root: &Path) -> Box<dyn Listener> {
-    match (view, Terminal::of_stdout()) {
-        (View::Json, _) => Box::new(Json::new(io::stdout(), io::stderr())),
-        (View::Quiet, _) => Box::new(Lines::new(io::stdout(), Detail::Problems)),
-        (View::Auto, Terminal::Able(paint)) => {
-            let picture = Picture::new(root.to_str().map(str::to_owned));
-            match Live::start(picture, io::stdout(), paint, stdout_size) {
+pub fn listener(view: ViewChoice, root: &Path) -> Box<dyn LoopListener> {
+    match (view, TerminalAbility::of_stdout()) {
+        (ViewChoice::Json, _) => Box::new(JsonListener::new(io::stdout(), io::stderr())),
+        (ViewChoice::Quiet, _) => Box::new(LineView::new(io::stdout(), LineViewDetail::Problems)),
+        (ViewChoice::Auto, TerminalAbility::Able(paint)) => {
+            let picture = LoopPicture::new(root.to_str().map(str::to_owned));
+            match LiveView::start(picture, io::stdout(), paint, stdout_size) {
                 Ok(live) => Box::new(live),
                 // No thread to be had: then without one.
-                Err(_) => Box::new(Lines::new(io::stdout(), Detail::All)),
+                Err(_) => Box::new(LineView::new(io::stdout(), LineViewDetail::All)),
             }
         }
-        (View::Auto, Terminal::Plain) => Box::new(Lines::new(io::stdout(), Detail::All)),
+        (ViewChoice::Auto, TerminalAbility::Plain) => {
+            Box::new(LineView::new(io::stdout(), LineViewDetail::All))
+        }
     }
 }
 
 /// The size of the terminal at standard output, or the usual one.
-pub fn stdout_size() -> Size {
+pub fn stdout_size() -> ScreenSize {
     match terminal_size::terminal_size_of(io::stdout()) {
-        Some((columns, rows)) => Size { columns: columns.0.into(), rows: rows.0.into() },
-        None => Size { columns: 80, rows: 24 },
+        Some((columns, rows)) => ScreenSize { columns: columns.0.into(), rows: rows.0.into() },
+        None => ScreenSize { columns: 80, rows: 24 },
     }
 }
 
@@ -81,13 +83,13 @@ mod tests {
     #[test]
     fn the_cursor_moves_only_on_a_terminal_that_can_and_colours_only_where_they_are_wanted() {
         let judge = |tty, term: Option<&str>, no_color: Option<&str>| {
-            Terminal::judge(tty, term.map(OsStr::new), no_color.map(OsStr::new))
+            TerminalAbility::judge(tty, term.map(OsStr::new), no_color.map(OsStr::new))
         };
-        assert_eq!(judge(true, Some("xterm"), None), Terminal::Able(Paint::Ansi));
-        assert_eq!(judge(true, Some("xterm"), Some("")), Terminal::Able(Paint::Ansi));
-        assert_eq!(judge(true, Some("xterm"), Some("1")), Terminal::Able(Paint::None));
-        assert_eq!(judge(true, Some("dumb"), None), Terminal::Plain);
-        assert_eq!(judge(true, None, None), Terminal::Plain);
-        assert_eq!(judge(false, Some("xterm"), None), Terminal::Plain);
+        assert_eq!(judge(true, Some("xterm"), None), TerminalAbility::Able(Paint::Ansi));
+        assert_eq!(judge(true, Some("xterm"), Some("")), TerminalAbility::Able(Paint::Ansi));
+        assert_eq!(judge(true, Some("xterm"), Some("1")), TerminalAbility::Able(Paint::None));
+        assert_eq!(judge(true, Some("dumb"), None), TerminalAbility::Plain);
+        assert_eq!(judge(true, None, None), TerminalAbility::Plain);
+        assert_eq!(judge(false, Some("xterm"), None), TerminalAbility::Plain);
     }
 }

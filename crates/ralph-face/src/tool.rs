@@ -1,10 +1,10 @@
 //! Descriptions of a backend's actions, in one line each.
 
-use ralph_core::backend::{Event, LimitStatus, ToolStatus};
+use ralph_core::backend::{BackendEvent, LimitStatus, ToolStatus};
 use ralph_core::text::clip;
 use serde_json::Value;
 
-use crate::line::{Line, Style};
+use crate::line::{ScreenLine, ScreenStyle};
 use crate::text::last_line;
 use crate::words::{dollars, tokens};
 
@@ -58,48 +58,50 @@ fn telling(input: &Value) -> Option<String> {
 }
 
 /// One event of a backend as a line, for `ralph show --events`; `None` when it says nothing to a person.
-pub fn event_line(event: &Event, root: Option<&str>) -> Option<Line> {
+pub fn event_line(event: &BackendEvent, root: Option<&str>) -> Option<ScreenLine> {
     let line = |style, label: &str, text: &str| {
-        Some(Line::of(style, format!("{label:<9}")).hang_here().add(Style::Plain, text))
+        Some(ScreenLine::of(style, format!("{label:<9}")).hang_here().add(ScreenStyle::Plain, text))
     };
     match event {
-        Event::Started { model, .. } => line(Style::Faint, "start", model.as_deref()?),
-        Event::Text(text) if text.trim().is_empty() => None,
-        Event::Text(text) => line(Style::Strong, "says", text.trim()),
-        Event::Thinking(text) if text.trim().is_empty() => None,
-        Event::Thinking(text) => line(Style::Faint, "thinks", text.trim()),
-        Event::ToolCall { name, input, .. } => {
-            line(Style::Plain, "tool", &tool_words(name, input, root))
+        BackendEvent::Started { model, .. } => line(ScreenStyle::Faint, "start", model.as_deref()?),
+        BackendEvent::Text(text) if text.trim().is_empty() => None,
+        BackendEvent::Text(text) => line(ScreenStyle::Strong, "says", text.trim()),
+        BackendEvent::Thinking(text) if text.trim().is_empty() => None,
+        BackendEvent::Thinking(text) => line(ScreenStyle::Faint, "thinks", text.trim()),
+        BackendEvent::ToolCall { name, input, .. } => {
+            line(ScreenStyle::Plain, "tool", &tool_words(name, input, root))
         }
-        Event::ToolResult { status: ToolStatus::Ok, .. } => None,
-        Event::ToolResult { status: ToolStatus::Failed, text, .. } => {
-            line(Style::Bad, "", &format!("failed: {}", clip(last_line(text), LONGEST)))
+        BackendEvent::ToolResult { status: ToolStatus::Ok, .. } => None,
+        BackendEvent::ToolResult { status: ToolStatus::Failed, text, .. } => {
+            line(ScreenStyle::Bad, "", &format!("failed: {}", clip(last_line(text), LONGEST)))
         }
-        Event::Usage(usage) => {
+        BackendEvent::Usage(usage) => {
             let text = format!("{} tokens in, {} out", tokens(usage.input), tokens(usage.output));
-            line(Style::Faint, "usage", &text)
+            line(ScreenStyle::Faint, "usage", &text)
         }
-        Event::Cost(money) => line(Style::Faint, "cost", &dollars(money.0)),
-        Event::Context(_) | Event::Finished => None,
-        Event::RateLimit(limit) => {
+        BackendEvent::Cost(money) => line(ScreenStyle::Faint, "cost", &dollars(money.0)),
+        BackendEvent::Context(_) | BackendEvent::Finished => None,
+        BackendEvent::RateLimit(limit) => {
             let text = match limit.status {
                 LimitStatus::Warning => "the usage limit is near",
                 LimitStatus::Rejected => "the usage limit is reached",
             };
-            line(Style::Caution, "limit", text)
+            line(ScreenStyle::Caution, "limit", text)
         }
-        Event::Retry { attempt, reason, .. } => {
-            line(Style::Caution, "retry", &format!("its model, try {attempt}: {reason}"))
+        BackendEvent::Retry { attempt, reason, .. } => {
+            line(ScreenStyle::Caution, "retry", &format!("its model, try {attempt}: {reason}"))
         }
-        Event::Compacted { before, after, .. } => {
-            line(Style::Caution, "compact", &compacted(*before, *after))
+        BackendEvent::Compacted { before, after, .. } => {
+            line(ScreenStyle::Caution, "compact", &compacted(*before, *after))
         }
-        Event::CompactionFailed(why) => line(Style::Bad, "compact", &format!("failed: {why}")),
-        Event::Denied { tool, reason } => {
+        BackendEvent::CompactionFailed(why) => {
+            line(ScreenStyle::Bad, "compact", &format!("failed: {why}"))
+        }
+        BackendEvent::Denied { tool, reason } => {
             let reason = reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default();
-            line(Style::Bad, "denied", &format!("{tool}{reason}"))
+            line(ScreenStyle::Bad, "denied", &format!("{tool}{reason}"))
         }
-        Event::Unknown(text) => line(Style::Faint, "other", &clip(text, LONGEST)),
+        BackendEvent::Unknown(text) => line(ScreenStyle::Faint, "other", &clip(text, LONGEST)),
     }
 }
 

@@ -6,27 +6,29 @@ mod script;
 
 use std::time::Duration;
 
-use ralph_face::{Detail, Json, Line, Lines, Paint, Picture, Screen, Size};
-use ralph_host::drive::Listener;
+use ralph_face::{
+    JsonListener, LineView, LineViewDetail, LoopPicture, Paint, Screen, ScreenLine, ScreenSize,
+};
+use ralph_host::drive::LoopListener;
 use serde_json::Value;
 
-fn lines(detail: Detail) -> String {
-    let mut view = Lines::new(Vec::new(), detail);
+fn lines(detail: LineViewDetail) -> String {
+    let mut view = LineView::new(Vec::new(), detail);
     script::play(|_, event| view.on_event(event));
     String::from_utf8(view.into_inner()).unwrap()
 }
 
 /// The whole screen at these seconds: what has scrolled up, and the block.
 fn screen_at(second: f64, columns: usize, paint: Paint) -> String {
-    let size = Size { columns, rows: 30 };
-    let mut picture = Picture::new(Some("/p".to_owned()));
+    let size = ScreenSize { columns, rows: 30 };
+    let mut picture = LoopPicture::new(Some("/p".to_owned()));
     let now = Duration::from_secs_f64(second);
     script::play(|at, event| {
         if at <= now {
             picture.on_event(at, &event.kind);
         }
     });
-    let finished: Vec<Line> =
+    let finished: Vec<ScreenLine> =
         picture.take_finished().iter().flat_map(|line| line.wrap(columns - 1)).collect();
     let block = picture.block(now, size);
     let all: Vec<String> = finished.iter().chain(&block).map(|line| line.paint(paint)).collect();
@@ -38,7 +40,7 @@ fn screen_at(second: f64, columns: usize, paint: Paint) -> String {
 
 #[test]
 fn plain_lines_tell_the_whole_run() {
-    insta::assert_snapshot!(lines(Detail::All), @r#"
+    insta::assert_snapshot!(lines(LineViewDetail::All), @r#"
 ralph/plan.jsonl with claude; 2 of 5 tasks done
 Gates: lint, test
 Recovered: iteration 2 (t-wei0) was interrupted; its work is rolled back
@@ -75,7 +77,7 @@ Next: `ralph task retry t-key0` gives it another attempt
 
 #[test]
 fn a_quiet_view_tells_problems_and_the_end() {
-    insta::assert_snapshot!(lines(Detail::Problems), @r#"
+    insta::assert_snapshot!(lines(LineViewDetail::Problems), @r#"
 Recovered: iteration 2 (t-wei0) was interrupted; its work is rolled back
 Warning: progress.md changed while the backend worked: 1 new task was kept
 Waiting: usage limit of claude: resets at 14:00; 41m 0s left
@@ -216,18 +218,18 @@ Next: `ralph task retry t-key0` gives it another attempt
 
 #[test]
 fn an_attempt_that_an_error_cut_short_stays_on_the_screen() {
-    let mut picture = Picture::new(None);
+    let mut picture = LoopPicture::new(None);
     script::play(|at, event| {
         if at.as_secs() < 15 {
             picture.on_event(at, &event.kind);
         }
     });
-    let before: Vec<String> = picture.take_finished().iter().map(Line::text).collect();
+    let before: Vec<String> = picture.take_finished().iter().map(ScreenLine::text).collect();
     assert!(!before.iter().any(|line| line.starts_with("[3]")), "{before:?}");
     picture.end();
-    let after: Vec<String> = picture.take_finished().iter().map(Line::text).collect();
+    let after: Vec<String> = picture.take_finished().iter().map(ScreenLine::text).collect();
     assert!(after[0].starts_with("[3] t-7jla") && after.len() == 3, "{after:?}");
-    assert!(picture.block(Duration::ZERO, Size { columns: 80, rows: 24 }).is_empty());
+    assert!(picture.block(Duration::ZERO, ScreenSize { columns: 80, rows: 24 }).is_empty());
 }
 
 #[test]
@@ -244,7 +246,7 @@ fn colours_add_nothing_but_colour() {
 
 #[test]
 fn nothing_that_was_told_can_command_the_terminal() {
-    for text in [lines(Detail::All), lines(Detail::Problems)] {
+    for text in [lines(LineViewDetail::All), lines(LineViewDetail::Problems)] {
         assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
     }
     for columns in [40, 80, 120] {
@@ -258,9 +260,9 @@ fn nothing_that_was_told_can_command_the_terminal() {
 #[test]
 fn a_small_window_shows_the_end_of_the_block() {
     for (columns, rows) in [(1, 1), (2, 3), (10, 2), (500, 4)] {
-        let size = Size { columns, rows };
+        let size = ScreenSize { columns, rows };
         let mut screen = Screen::new(Vec::new(), Paint::Ansi);
-        let mut picture = Picture::new(None);
+        let mut picture = LoopPicture::new(None);
         script::play(|at, event| {
             picture.on_event(at, &event.kind);
             let finished = picture.take_finished();
@@ -275,7 +277,7 @@ fn a_small_window_shows_the_end_of_the_block() {
 
 #[test]
 fn json_is_one_event_a_line_and_words_go_elsewhere() {
-    let mut view = Json::new(Vec::new(), Vec::new());
+    let mut view = JsonListener::new(Vec::new(), Vec::new());
     script::play(|_, event| view.on_event(event));
     let (out, words) = view.into_inner();
     let events: Vec<Value> = String::from_utf8(out)

@@ -2,15 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may end in a panic")]
 
-use ralph_core::config::{Config, Gate, Timeout};
-use ralph_core::control::Command;
-use ralph_core::cycle::{Entry, History};
-use ralph_core::dashboard::{Card, Facts, GateState, Meter, Running, board, state};
-use ralph_core::format::{Format, codec};
+use ralph_core::config::{Config, GateSettings, Timeout};
+use ralph_core::control::LoopCommand;
+use ralph_core::cycle::{History, JournalEntry};
+use ralph_core::dashboard::{
+    BackendMeter, DashboardSources, GateState, LoopProcess, TaskCard, board, state,
+};
+use ralph_core::format::{PlanFormat, codec};
 use ralph_core::needs::NeedSources;
 use ralph_core::plan::Id;
-use ralph_face::watch::{Act, App, Board, Key, Role, draw};
-use ralph_face::{Line, Paint, Style};
+use ralph_face::watch::{WatchAction, WatchApp, WatchBoard, WatchKey, WatchRole, draw};
+use ralph_face::{Paint, ScreenLine, ScreenStyle};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
@@ -47,21 +49,21 @@ fn story() -> Vec<Value> {
     ]
 }
 
-fn board_of(records: &[Value], running: Running) -> Board {
+fn board_of(records: &[Value], running: LoopProcess) -> WatchBoard {
     board_with(records, running, PLAN)
 }
 
-fn board_with(records: &[Value], running: Running, plan: &str) -> Board {
+fn board_with(records: &[Value], running: LoopProcess, plan: &str) -> WatchBoard {
     let entries = records.iter().map(|record| {
         let mut record = record.clone();
         if record["at"].is_null() {
             record["at"] = json!("2025-01-20T10:20:00Z");
         }
-        serde_json::from_value::<Entry>(record).unwrap()
+        serde_json::from_value::<JournalEntry>(record).unwrap()
     });
     let history = History::of(&entries.collect::<Vec<_>>());
-    let plan = codec(Format::Jsonl).parse(plan).unwrap();
-    let gate = |name: &str| Gate {
+    let plan = codec(PlanFormat::Jsonl).parse(plan).unwrap();
+    let gate = |name: &str| GateSettings {
         name: name.into(),
         command: format!("make {name}"),
         kind: None,
@@ -69,8 +71,8 @@ fn board_with(records: &[Value], running: Running, plan: &str) -> Board {
         timeout: Timeout::minutes(1),
     };
     let config = Config { gates: vec![gate("fmt"), gate("test")], ..Config::default() };
-    let meter = Meter { used: Some(90_000), window: Some(200_000), cost: Some(0.04) };
-    let state = state(&Facts {
+    let meter = BackendMeter { used: Some(90_000), window: Some(200_000), cost: Some(0.04) };
+    let state = state(&DashboardSources {
         now: "2025-01-20T10:30:00Z",
         project: "pictures",
         config: &config,
@@ -84,21 +86,23 @@ fn board_with(records: &[Value], running: Running, plan: &str) -> Board {
             running: &running,
         },
     });
-    Board { state, tasks: board(&plan, &history, &running, 0, 100).tasks }
+    WatchBoard { state, tasks: board(&plan, &history, &running, 0, 100).tasks }
 }
 
-fn now() -> Board {
-    board_of(&story(), Running::Pid(7))
+fn now() -> WatchBoard {
+    board_of(&story(), LoopProcess::Pid(7))
 }
 
-fn app() -> App {
-    let mut app = App::new(Role::Guest);
+fn app() -> WatchApp {
+    let mut app = WatchApp::new(WatchRole::Guest);
     app.set_board(now());
-    app.set_output((1..=30).map(|n| Line::of(Style::Plain, format!("line {n}"))).collect());
+    app.set_output(
+        (1..=30).map(|n| ScreenLine::of(ScreenStyle::Plain, format!("line {n}"))).collect(),
+    );
     app
 }
 
-fn screen(app: &mut App, columns: u16, rows: u16) -> String {
+fn screen(app: &mut WatchApp, columns: u16, rows: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
     terminal.draw(|frame| draw(frame, app, Paint::None)).unwrap();
     let buffer = terminal.backend().buffer();
@@ -121,8 +125,8 @@ fn screen(app: &mut App, columns: u16, rows: u16) -> String {
     text
 }
 
-fn keys(app: &mut App, keys: &str) -> Option<Act> {
-    keys.chars().fold(None, |act, c| app.press(Key::Char(c)).or(act))
+fn keys(app: &mut WatchApp, keys: &str) -> Option<WatchAction> {
+    keys.chars().fold(None, |act, c| app.press(WatchKey::Char(c)).or(act))
 }
 
 #[test]
@@ -151,7 +155,7 @@ needs   1 of 2: t-key0 is blocked: no API key (`ralph task retry t-key0` gives i
 fn a_task_that_was_skipped_or_removed_is_not_counted_as_done() {
     let more = "{\"t\":\"delete\",\"id\":\"t-del0\",\"spec\":\"pictures.md\",\"name\":\"No\"}\n";
     let mut app = app();
-    app.set_board(board_with(&story(), Running::Pid(7), &format!("{PLAN}{more}")));
+    app.set_board(board_with(&story(), LoopProcess::Pid(7), &format!("{PLAN}{more}")));
     let shown = screen(&mut app, 90, 16);
     assert!(shown.contains("] 1 of 6 tasks, 1 skipped, 1 stuck"), "{shown}");
 }
@@ -166,7 +170,7 @@ fn a_cost_that_is_not_known_is_counted_and_not_left_out() {
     };
     records.push(end("b"));
     let mut app = app();
-    app.set_board(board_of(&records, Running::Pid(7)));
+    app.set_board(board_of(&records, LoopProcess::Pid(7)));
     let shown = screen(&mut app, 140, 16);
     assert!(shown.contains("$0.08 and 1 run of unknown cost, limit $5.00"), "{shown}");
     assert!(shown.contains("$0.08 and 1 run of unknown cost here so far"), "{shown}");
@@ -187,7 +191,7 @@ fn a_gate_is_seen_while_it_runs() {
         gate("gate_ended", "fmt"),
         gate("gate_started", "test"),
     ]);
-    let now = board_of(&records, Running::Pid(7));
+    let now = board_of(&records, LoopProcess::Pid(7));
     let states: Vec<_> =
         now.state.attempt.as_ref().unwrap().gates.iter().map(|gate| gate.state).collect();
     assert_eq!(states, [GateState::Passed, GateState::Running]);
@@ -206,7 +210,7 @@ fn what_was_asked_for_and_has_not_happened_yet_is_shown() {
         |word: &str| json!({"record": "command", "id": word, "command": word, "argument": null});
     let shown = |more: &[Value]| {
         let mut app = app();
-        app.set_board(board_of(&[&story(), more].concat(), Running::Pid(7)));
+        app.set_board(board_of(&[&story(), more].concat(), LoopProcess::Pid(7)));
         screen(&mut app, 140, 16)
     };
     let paused = shown(&[command("pause")]);
@@ -218,7 +222,7 @@ fn what_was_asked_for_and_has_not_happened_yet_is_shown() {
 #[test]
 fn a_loop_that_is_gone_says_that_it_needs_a_start() {
     let mut app = app();
-    app.set_board(board_of(&story(), Running::Nobody));
+    app.set_board(board_of(&story(), LoopProcess::Nobody));
     let gone = screen(&mut app, 140, 16);
     assert!(
         gone.contains("now     ralph build is gone without having said how it ended"),
@@ -247,16 +251,16 @@ needs   1 of 2: t-key0 is blocked: no A…
 #[test]
 fn the_keys_can_be_read_on_a_low_screen_too() {
     let mut app = app();
-    app.press(Key::Char('?'));
+    app.press(WatchKey::Char('?'));
     let top = screen(&mut app, 40, 10);
     assert!(top.contains("p         pause") && !top.contains("q         close"), "{top}");
     for _ in 0..20 {
-        app.press(Key::Down);
+        app.press(WatchKey::Down);
         screen(&mut app, 40, 10);
     }
     let end = screen(&mut app, 40, 10);
     assert!(end.contains("q         close") && end.contains("Ctrl-C"), "{end}");
-    app.press(Key::Escape);
+    app.press(WatchKey::Escape);
     assert!(!screen(&mut app, 40, 10).contains("Ctrl-C"));
 }
 
@@ -265,7 +269,7 @@ fn a_narrow_screen_shows_one_pane_at_a_time() {
     let mut app = app();
     let tasks = screen(&mut app, 40, 14);
     assert!(tasks.contains("* Tasks (5)") && !tasks.contains("Output"), "{tasks}");
-    app.press(Key::Tab);
+    app.press(WatchKey::Tab);
     let output = screen(&mut app, 40, 14);
     assert!(output.contains("* Output") && output.contains("line 30"), "{output}");
 }
@@ -274,7 +278,7 @@ fn a_narrow_screen_shows_one_pane_at_a_time() {
 fn no_size_is_too_small_to_draw_on() {
     for (columns, rows) in [(1, 1), (10, 2), (23, 6), (24, 5), (24, 6), (70, 6), (200, 3), (69, 60)]
     {
-        for key in [Key::Char('?'), Key::Enter, Key::Char('n'), Key::Tab] {
+        for key in [WatchKey::Char('?'), WatchKey::Enter, WatchKey::Char('n'), WatchKey::Tab] {
             let mut app = app();
             app.press(key);
             screen(&mut app, columns, rows);
@@ -286,30 +290,38 @@ fn no_size_is_too_small_to_draw_on() {
 #[test]
 fn keys_steer_and_what_cannot_be_taken_back_is_asked_first() {
     let mut app = app();
-    assert_eq!(keys(&mut app, "p"), Some(Act::Send(Command::Pause)));
-    assert_eq!(keys(&mut app, "r"), Some(Act::Send(Command::Resume)));
+    assert_eq!(keys(&mut app, "p"), Some(WatchAction::Send(LoopCommand::Pause)));
+    assert_eq!(keys(&mut app, "r"), Some(WatchAction::Send(LoopCommand::Resume)));
     assert_eq!(keys(&mut app, "xn"), None, "no means no");
-    assert_eq!(keys(&mut app, "xy"), Some(Act::Send(Command::Stop)));
-    assert_eq!(keys(&mut app, "Ky"), Some(Act::Send(Command::KillAttempt)));
-    assert_eq!(keys(&mut app, "jsy"), Some(Act::Send(Command::Skip(Id::new("t-key0")))));
+    assert_eq!(keys(&mut app, "xy"), Some(WatchAction::Send(LoopCommand::Stop)));
+    assert_eq!(keys(&mut app, "Ky"), Some(WatchAction::Send(LoopCommand::KillAttempt)));
+    assert_eq!(
+        keys(&mut app, "jsy"),
+        Some(WatchAction::Send(LoopCommand::Skip(Id::new("t-key0"))))
+    );
     assert_eq!(keys(&mut app, "nquiet please"), None, "a text has letters, not keys");
-    assert_eq!(app.press(Key::Enter), Some(Act::Send(Command::Note("quiet please".into()))));
+    assert_eq!(
+        app.press(WatchKey::Enter),
+        Some(WatchAction::Send(LoopCommand::Note("quiet please".into())))
+    );
     assert_eq!(keys(&mut app, "?q"), None, "any key closes the help");
-    assert_eq!(keys(&mut app, "q"), Some(Act::Quit));
-    assert_eq!(app.press(Key::Leave), Some(Act::Interrupt));
+    assert_eq!(keys(&mut app, "q"), Some(WatchAction::Quit));
+    assert_eq!(app.press(WatchKey::Leave), Some(WatchAction::Interrupt));
 }
 
 #[test]
 fn output_can_be_scrolled_back_and_followed_again() {
     let mut app = app();
-    app.press(Key::Tab);
+    app.press(WatchKey::Tab);
     assert!(screen(&mut app, 90, 16).contains("line 30"));
-    app.press(Key::Home);
+    app.press(WatchKey::Home);
     let top = screen(&mut app, 90, 16);
     assert!(top.contains("line 1\n") && top.contains("held"), "{top}");
-    app.set_output((1..=40).map(|n| Line::of(Style::Plain, format!("line {n}"))).collect());
+    app.set_output(
+        (1..=40).map(|n| ScreenLine::of(ScreenStyle::Plain, format!("line {n}"))).collect(),
+    );
     assert!(screen(&mut app, 90, 16).contains("line 1\n"), "new lines do not move what is read");
-    app.press(Key::End);
+    app.press(WatchKey::End);
     assert!(screen(&mut app, 90, 16).contains("line 40"));
 }
 
@@ -317,7 +329,7 @@ fn output_can_be_scrolled_back_and_followed_again() {
 fn a_search_finds_and_goes_on_from_there() {
     let mut app = app();
     keys(&mut app, "/line 2");
-    app.press(Key::Enter);
+    app.press(WatchKey::Enter);
     screen(&mut app, 90, 16);
     keys(&mut app, ".");
     let first = screen(&mut app, 90, 16);
@@ -331,11 +343,11 @@ fn a_search_finds_and_goes_on_from_there() {
 #[test]
 fn details_take_the_place_of_the_output_until_escape() {
     let mut app = app();
-    assert_eq!(app.press(Key::Enter), Some(Act::Detail("t-7jla".into())));
-    app.set_detail("t-7jla".into(), vec![Line::of(Style::Good, "+added")]);
+    assert_eq!(app.press(WatchKey::Enter), Some(WatchAction::Detail("t-7jla".into())));
+    app.set_detail("t-7jla".into(), vec![ScreenLine::of(ScreenStyle::Good, "+added")]);
     let detail = screen(&mut app, 90, 16);
     assert!(detail.contains("+added") && !detail.contains("line 30"), "{detail}");
-    app.press(Key::Escape);
+    app.press(WatchKey::Escape);
     assert!(screen(&mut app, 90, 16).contains("line 30"));
 }
 
@@ -354,13 +366,13 @@ fn without_colours_nothing_is_coloured_and_with_them_words_stay() {
 #[test]
 fn the_selected_task_stays_selected_when_others_come() {
     let mut app = app();
-    app.press(Key::Down);
+    app.press(WatchKey::Down);
     assert_eq!(app.task(), Some("t-key0"));
     let mut new = now();
     let first = new.tasks[0].clone();
-    new.tasks.insert(0, Card { id: "t-new0".into(), ..first });
+    new.tasks.insert(0, TaskCard { id: "t-new0".into(), ..first });
     app.set_board(new);
     assert_eq!(app.task(), Some("t-key0"));
-    app.set_board(Board { tasks: Vec::new(), ..now() });
+    app.set_board(WatchBoard { tasks: Vec::new(), ..now() });
     assert_eq!(app.task(), None);
 }

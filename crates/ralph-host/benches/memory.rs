@@ -16,11 +16,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ralph_core::config::Mode;
-use ralph_core::format::Format;
+use ralph_core::config::MemoryMode;
+use ralph_core::format::PlanFormat;
 use ralph_core::handoff::synthetic;
 use ralph_core::plan::{Id, Task};
-use ralph_core::prompt::{Material, assemble};
+use ralph_core::prompt::{PromptMaterial, assemble};
 use ralph_host::{handoff_files, prompt_files, store};
 
 const FEW: u64 = 10;
@@ -100,8 +100,8 @@ impl Place {
     fn prompt(&self) -> Result<usize, Box<dyn Error>> {
         let root: &Path = self.dir.path();
         let task = Task { id: Id::new("t-9z8y"), name: "Parse it".into(), ..Task::default() };
-        let mut material = Material::new(Format::Jsonl, "ralph/plan.jsonl", task);
-        material.mode = Mode::HandoffPlusIndex;
+        let mut material = PromptMaterial::new(PlanFormat::Jsonl, "ralph/plan.jsonl", task);
+        material.mode = MemoryMode::HandoffPlusIndex;
         material.handoff = handoff_files::latest(root, self.handoffs, |_| true).value;
         material.skills = prompt_files::skills(root, &["style".to_owned()]).value;
         material.index = prompt_files::knowledge_index(root).value;

@@ -18,8 +18,8 @@ use std::io::Read;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use ralph_core::backend::Exit;
-use ralph_host::proc::{Job, Line, Runner, Step, supervise_if_asked};
+use ralph_core::backend::BackendExit;
+use ralph_host::proc::{Job, JobOutputLine, JobRunner, WatchDecision, supervise_if_asked};
 
 const STUB: &str = "/bin/true";
 const GOAL: Duration = Duration::from_millis(3);
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
 fn measure() -> Result<(), Box<dyn Error>> {
     let quick = std::env::args().any(|a| a == "--quick");
     let (rounds, megabytes) = if quick { (20, 20) } else { (500, 200) };
-    let runner = Runner::new("bench");
+    let runner = JobRunner::new("bench");
     let first = Instant::now();
     runner.warm_up()?;
     run(&runner)?;
@@ -62,7 +62,7 @@ fn measure() -> Result<(), Box<dyn Error>> {
     stream(&runner, megabytes)
 }
 
-fn stream(runner: &Runner, megabytes: u64) -> Result<(), Box<dyn Error>> {
+fn stream(runner: &JobRunner, megabytes: u64) -> Result<(), Box<dyn Error>> {
     let place = tempfile::tempdir()?;
     let script = format!(
         "yes \"$(head -c 1999 /dev/zero | tr '\\0' x)\" | head -c {}",
@@ -82,11 +82,11 @@ fn stream(runner: &Runner, megabytes: u64) -> Result<(), Box<dyn Error>> {
         job.log = Some(place.path().join(format!("{round}.log")));
         let mut lines = 0;
         ours.push(timed(|| {
-            let finished = runner.run(&job, &mut |_: Line<'_>| {
+            let finished = runner.run(&job, &mut |_: JobOutputLine<'_>| {
                 lines += 1;
-                Step::Continue
+                WatchDecision::Continue
             })?;
-            (finished.exit == Exit::code(0)).then_some(()).ok_or_else(|| "it failed".into())
+            (finished.exit == BackendExit::code(0)).then_some(()).ok_or_else(|| "it failed".into())
         })?);
         if lines != megabytes * 500 {
             return Err(format!("{lines} lines came through").into());
@@ -100,9 +100,10 @@ fn stream(runner: &Runner, megabytes: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn run(runner: &Runner) -> Result<(), Box<dyn Error>> {
-    let finished = runner.run(&Job::new(STUB, "/"), &mut |_: Line<'_>| Step::Continue)?;
-    (finished.exit == Exit::code(0)).then_some(()).ok_or_else(|| "the stub failed".into())
+fn run(runner: &JobRunner) -> Result<(), Box<dyn Error>> {
+    let finished =
+        runner.run(&Job::new(STUB, "/"), &mut |_: JobOutputLine<'_>| WatchDecision::Continue)?;
+    (finished.exit == BackendExit::code(0)).then_some(()).ok_or_else(|| "the stub failed".into())
 }
 
 fn spawn_and_wait() -> Result<(), Box<dyn Error>> {

@@ -22,10 +22,13 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use ralph_core::backend::{Claude, Driver, Event, Invocation, Outcome, Reader, Request, Supports};
-use ralph_core::limits::{Limits, Monitor};
-use ralph_host::backends::{Call, Heard, OnCompact, run_backend};
-use ralph_host::proc::{Bounds, Cancel, Runner, supervise_if_asked};
+use ralph_core::backend::{
+    BackendDriver, BackendEvent, BackendFeatures, BackendOutcome, BackendReader, BackendRequest,
+    ClaudeDriver, Invocation,
+};
+use ralph_core::limits::{BackendRunLimits, LimitMonitor};
+use ralph_host::backends::{BackendCall, BackendNotice, FullContextPolicy, run_backend};
+use ralph_host::proc::{CancelToken, JobBounds, JobRunner, supervise_if_asked};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -150,42 +153,42 @@ fn work() -> Result<Duration, Box<dyn Error>> {
 /// Claude's reader over a program that prints a file.
 struct Prints<'a>(&'a str);
 
-impl Driver for Prints<'_> {
+impl BackendDriver for Prints<'_> {
     fn name(&self) -> &str {
         "claude"
     }
     fn program(&self) -> &str {
         "cat"
     }
-    fn supports(&self) -> Supports {
-        Claude.supports()
+    fn supports(&self) -> BackendFeatures {
+        ClaudeDriver.supports()
     }
-    fn invocation(&self, _: &Request<'_>) -> Invocation {
+    fn invocation(&self, _: &BackendRequest<'_>) -> Invocation {
         Invocation { args: vec![self.0.to_owned()], ..Invocation::default() }
     }
-    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
-        Claude.reader(request)
+    fn reader(&self, request: &BackendRequest<'_>) -> Box<dyn BackendReader> {
+        ClaudeDriver.reader(request)
     }
 }
 
 fn read_as_ralph(file: &Path) -> Result<u64, Box<dyn Error>> {
     let place = tempfile::tempdir()?;
     let log = place.path().join("log");
-    let call = Call {
+    let call = BackendCall {
         driver: &Prints(file.to_str().ok_or("a strange path")?),
         program: None,
         args: &[],
         env: &[],
         surroundings: &[],
-        request: Request::plain(""),
+        request: BackendRequest::plain(""),
         cwd: place.path(),
         scratch: place.path(),
         log: Some(&log),
-        on_compact: OnCompact::Stop,
-        bounds: Bounds::default(),
-        cancel: Cancel::default(),
+        on_compact: FullContextPolicy::Stop,
+        bounds: JobBounds::default(),
+        cancel: CancelToken::default(),
     };
-    let mut monitor = Monitor::new(Limits {
+    let mut monitor = LimitMonitor::new(BackendRunLimits {
         timeout: Some(Duration::from_secs(3600)),
         idle: Some(Duration::from_secs(600)),
         max_cost: Some(100.0),
@@ -195,13 +198,15 @@ fn read_as_ralph(file: &Path) -> Result<u64, Box<dyn Error>> {
         window: None,
     });
     let mut count = 0;
-    let mut listener = |heard: Heard<'_>| {
-        count += u64::from(matches!(heard, Heard::Event(e) if !matches!(e, Event::Unknown(_))));
+    let mut listener = |heard: BackendNotice<'_>| {
+        count += u64::from(
+            matches!(heard, BackendNotice::Event(e) if !matches!(e, BackendEvent::Unknown(_))),
+        );
     };
-    let report = run_backend(&Runner::new("bench"), &call, &mut monitor, &mut listener)?;
+    let report = run_backend(&JobRunner::new("bench"), &call, &mut monitor, &mut listener)?;
     let logged = std::fs::metadata(&log)?.len();
     match report.outcome {
-        Outcome::Success if logged == std::fs::metadata(file)?.len() => Ok(count),
+        BackendOutcome::Success if logged == std::fs::metadata(file)?.len() => Ok(count),
         outcome => Err(format!("{outcome}, {logged} bytes in the log").into()),
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::drive::LogOf;
+use crate::drive::LogSubject;
 use crate::store::add_to_view;
 
 /// Most bytes of one log of the agent loop; then a new one begins.
@@ -45,7 +45,7 @@ impl AgentLog {
 fn agent_log_name(stamp: &str) -> String {
     let digits: String = stamp.chars().filter(char::is_ascii_digit).take(14).collect();
     let (day, time) = digits.split_at_checked(8).unwrap_or((&digits, ""));
-    format!("{}{day}-{time}.log", LogOf::Agent.prefix())
+    format!("{}{day}-{time}.log", LogSubject::Agent.prefix())
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
         for day in 22..26 {
             AgentLog::create(place.path(), &format!("2025-01-{day}T10:00:00Z")).line("now", "x");
         }
-        prune_logs(place.path(), LogOf::Agent, 2);
+        prune_logs(place.path(), LogSubject::Agent, 2);
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
     }
 

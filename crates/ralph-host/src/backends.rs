@@ -17,21 +17,22 @@ use std::time::{Duration, Instant};
 
 use ralph_core::answer::BackendAnswer;
 use ralph_core::backend::{
-    Context, Driver, Event, Invocation, MOST_ANSWER, Outcome, Reader, Request, Spent, Stop,
-    reset_on_the_clock,
+    BackendDriver, BackendEvent, BackendOutcome, BackendReader, BackendRequest, ContextFill,
+    Invocation, MOST_ANSWER, RunUsage, StopCause, reset_on_the_clock,
 };
-use ralph_core::limits::{Decision, Monitor};
+use ralph_core::limits::{LimitMonitor, MonitorAction};
 
 use crate::clock::Clock;
 use crate::proc::{
-    Bounds, Cancel, EnvChange, Finished, Input, Job, Line, ProcError, Runner, Stdin, Step, Watch,
+    CancelToken, EnvChange, FinishedJob, Job, JobBounds, JobInput, JobOutputLine, JobRunner,
+    JobStdin, JobWatch, ProcError, WatchDecision,
 };
 use crate::redaction::{hide_in, hide_value, redactor};
 
 /// One run of a backend, with the settings that the configuration adds to it.
 #[derive(Clone)]
-pub struct Call<'a> {
-    pub driver: &'a dyn Driver,
+pub struct BackendCall<'a> {
+    pub driver: &'a dyn BackendDriver,
     /// Another program than the driver's own: a name on the PATH or a path.
     pub program: Option<&'a str>,
     /// Arguments that are added after those of the driver.
@@ -41,23 +42,23 @@ pub struct Call<'a> {
     /// Changes to the environment that come with the place.
     pub surroundings: &'a [EnvChange],
     /// Request to the backend. [`run_backend`] fills in its `scratch`.
-    pub request: Request<'a>,
+    pub request: BackendRequest<'a>,
     /// Working directory of the program.
     pub cwd: &'a Path,
     /// Directory in which the private directory of the run is made.
     pub scratch: &'a Path,
     /// Log that receives the output of the run; `None` for no log.
     pub log: Option<&'a Path>,
-    pub on_compact: OnCompact,
+    pub on_compact: FullContextPolicy,
     /// Grace periods for the end of the program. Time limits in here are ignored: the monitor has its own.
-    pub bounds: Bounds,
+    pub bounds: JobBounds,
     /// A way to end it from elsewhere.
-    pub cancel: Cancel,
+    pub cancel: CancelToken,
 }
 
 /// Reaction of a run to a context that should be compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnCompact {
+pub enum FullContextPolicy {
     /// End the run. The caller compacts the session or starts a new one.
     Stop,
     /// Ignore it and let the run go on.
@@ -66,19 +67,19 @@ pub enum OnCompact {
 
 /// Notice that a listener gets while a backend runs.
 #[derive(Clone, Copy, Debug)]
-pub enum Heard<'a> {
+pub enum BackendNotice<'a> {
     /// The program is about to start.
     Started,
-    Event(&'a Event),
-    Decision(&'a Decision),
+    Event(&'a BackendEvent),
+    Decision(&'a MonitorAction),
     /// Time goes by; told many times a second, whether or not the program says anything.
     Tick,
 }
 
 /// Result of one run of a backend.
 #[derive(Debug)]
-pub struct RunReport {
-    pub outcome: Outcome,
+pub struct BackendRunReport {
+    pub outcome: BackendOutcome,
     /// The program that was looked for.
     pub program: String,
     /// Last answer that the backend gave.
@@ -86,30 +87,30 @@ pub struct RunReport {
     /// Id of the session, if the backend reported one.
     pub session: Option<String>,
     /// Cost, tokens and turns of the run, as far as the backend reported them.
-    pub spent: Spent,
+    pub spent: RunUsage,
     /// Last size of the context that the backend reported.
-    pub context: Option<Context>,
+    pub context: Option<ContextFill>,
     /// Number of events that were read from the output.
     pub events: u64,
     /// The decision that ended the run. With [`Decision::Compact`] the work can go on after a
     /// compaction, although the outcome is a full context.
-    pub ended_by: Option<Decision>,
+    pub ended_by: Option<MonitorAction>,
     pub log: Option<PathBuf>,
-    pub finished: Finished,
+    pub finished: FinishedJob,
 }
 
-impl RunReport {
+impl BackendRunReport {
     /// The judgement in words, with what a person needs to know about it.
     pub fn told(&self) -> String {
         match self.outcome {
-            Outcome::NotInstalled => format!("not installed: there is no {}", self.program),
+            BackendOutcome::NotInstalled => format!("not installed: there is no {}", self.program),
             _ => self.outcome.to_string(),
         }
     }
 
     /// Why an answer without a claim may have had one: it was longer than what is kept of it.
     pub fn too_long(&self) -> Option<String> {
-        let (line, most) = (self.finished.longest_cut, Bounds::default().line);
+        let (line, most) = (self.finished.longest_cut, JobBounds::default().line);
         if line > 0 {
             return Some(format!(
                 "a line of its output has {line} bytes, and ralph reads {most} bytes of a line, its \
@@ -128,7 +129,9 @@ impl RunReport {
     /// Find out when the limit that ended the run is lifted. Some programs tell it as a time on the user's
     /// clock, which is read from `clock`.
     pub fn find_reset(&mut self, clock: &Clock) {
-        if let Outcome::RateLimit { resets_at: resets_at @ None, message } = &mut self.outcome {
+        if let BackendOutcome::RateLimit { resets_at: resets_at @ None, message } =
+            &mut self.outcome
+        {
             let now = clock.now().as_second();
             *resets_at = reset_on_the_clock(message, now, clock.utc_offset());
         }
@@ -137,14 +140,14 @@ impl RunReport {
 
 /// Run a backend to its end.
 pub fn run_backend(
-    runner: &Runner,
-    call: &Call<'_>,
-    monitor: &mut Monitor,
-    listener: &mut dyn FnMut(Heard<'_>),
-) -> Result<RunReport, ProcError> {
+    runner: &JobRunner,
+    call: &BackendCall<'_>,
+    monitor: &mut LimitMonitor,
+    listener: &mut dyn FnMut(BackendNotice<'_>),
+) -> Result<BackendRunReport, ProcError> {
     let mut scratch = runner.scratch(call.scratch)?;
     let directory = scratch.path().to_string_lossy().into_owned();
-    let request = Request { scratch: &directory, ..call.request.clone() };
+    let request = BackendRequest { scratch: &directory, ..call.request.clone() };
     let invocation = call.driver.invocation(&request);
     if names(&invocation, &directory) {
         scratch.make()?;
@@ -162,15 +165,15 @@ pub fn run_backend(
     let mut first = invocation.stdin.into_bytes();
     first.extend(reader.outgoing());
     job.stdin = match (reader.wants_input(), first.is_empty()) {
-        (true, _) => Stdin::Open(first),
-        (false, true) => Stdin::Nothing,
-        (false, false) => Stdin::Bytes(first),
+        (true, _) => JobStdin::Open(first),
+        (false, true) => JobStdin::Nothing,
+        (false, false) => JobStdin::Bytes(first),
     };
     job.log = call.log.map(Path::to_owned);
-    job.bounds = Bounds { timeout: None, idle: None, ..call.bounds };
+    job.bounds = JobBounds { timeout: None, idle: None, ..call.bounds };
     job.cancel = call.cancel.clone();
     monitor.begin(0);
-    let mut listening = Listening {
+    let mut listening = BackendJobWatch {
         reader,
         monitor,
         grace: call.bounds.grace,
@@ -193,26 +196,26 @@ fn names(invocation: &Invocation, directory: &str) -> bool {
     words.any(|word| word.contains(directory))
 }
 
-struct Listening<'a> {
-    reader: Box<dyn Reader>,
-    monitor: &'a mut Monitor,
-    listener: &'a mut dyn FnMut(Heard<'_>),
-    on_compact: OnCompact,
+struct BackendJobWatch<'a> {
+    reader: Box<dyn BackendReader>,
+    monitor: &'a mut LimitMonitor,
+    listener: &'a mut dyn FnMut(BackendNotice<'_>),
+    on_compact: FullContextPolicy,
     grace: Duration,
     started: Instant,
     /// Those of the line at hand; kept for its room.
-    events: Vec<Event>,
+    events: Vec<BackendEvent>,
     count: u64,
-    context: Option<Context>,
-    ended_by: Option<Decision>,
+    context: Option<ContextFill>,
+    ended_by: Option<MonitorAction>,
 }
 
-impl Watch for Listening<'_> {
+impl JobWatch for BackendJobWatch<'_> {
     fn started(&mut self) {
-        (self.listener)(Heard::Started);
+        (self.listener)(BackendNotice::Started);
     }
 
-    fn line(&mut self, line: Line<'_>, input: &Input) -> Step {
+    fn line(&mut self, line: JobOutputLine<'_>, input: &JobInput) -> WatchDecision {
         let now = millis(self.started.elapsed());
         let mut events = std::mem::take(&mut self.events);
         self.reader.line(line.bytes, &mut events);
@@ -220,44 +223,46 @@ impl Watch for Listening<'_> {
         if events.is_empty() {
             self.monitor.on_sign_of_life(now);
         }
-        let mut step = Step::Continue;
+        let mut step = WatchDecision::Continue;
         let mut ended_by = None;
         for event in events.drain(..) {
             self.count += 1;
-            if let Event::Context(context) = event {
+            if let BackendEvent::Context(context) = event {
                 let window = context.window.or(self.context.and_then(|c| c.window));
-                self.context = Some(Context { window, ..context });
+                self.context = Some(ContextFill { window, ..context });
             }
-            (self.listener)(Heard::Event(&event));
+            (self.listener)(BackendNotice::Event(&event));
             for decision in self.monitor.on_event(now, &event) {
-                if step == Step::Continue {
+                if step == WatchDecision::Continue {
                     step = self.take(&decision);
-                    ended_by = (step != Step::Continue).then_some(decision);
+                    ended_by = (step != WatchDecision::Continue).then_some(decision);
                 }
             }
         }
         self.events = events;
         // A run that has just finished is not stopped for what its last words say it took.
         if self.reader.is_finished() {
-            return Step::Finished;
+            return WatchDecision::Finished;
         }
         self.ended_by = self.ended_by.take().or(ended_by);
         step
     }
 
-    fn tick(&mut self, elapsed: Duration) -> Step {
-        (self.listener)(Heard::Tick);
-        let Some(decision) = self.monitor.on_tick(millis(elapsed)) else { return Step::Continue };
+    fn tick(&mut self, elapsed: Duration) -> WatchDecision {
+        (self.listener)(BackendNotice::Tick);
+        let Some(decision) = self.monitor.on_tick(millis(elapsed)) else {
+            return WatchDecision::Continue;
+        };
         let step = self.take(&decision);
-        if self.ended_by.is_none() && step != Step::Continue {
+        if self.ended_by.is_none() && step != WatchDecision::Continue {
             self.ended_by = Some(decision);
         }
         step
     }
 
     /// Only a program that is talked with can be asked.
-    fn stopping(&mut self, stop: Stop, input: &Input) -> Duration {
-        if stop == Stop::Lingered || !self.reader.wants_input() {
+    fn stopping(&mut self, stop: StopCause, input: &JobInput) -> Duration {
+        if stop == StopCause::Lingered || !self.reader.wants_input() {
             return Duration::ZERO;
         }
         self.reader.cancel();
@@ -266,9 +271,9 @@ impl Watch for Listening<'_> {
     }
 }
 
-impl Listening<'_> {
+impl BackendJobWatch<'_> {
     /// Write what the reader has to say, and hang up when it has nothing more to say.
-    fn answer_on(&mut self, input: &Input) {
+    fn answer_on(&mut self, input: &JobInput) {
         let words = self.reader.outgoing();
         if !words.is_empty() {
             // A program that does not listen any more is about to end, or will be idle.
@@ -279,20 +284,25 @@ impl Listening<'_> {
         }
     }
 
-    fn take(&mut self, decision: &Decision) -> Step {
-        (self.listener)(Heard::Decision(decision));
+    fn take(&mut self, decision: &MonitorAction) -> WatchDecision {
+        (self.listener)(BackendNotice::Decision(decision));
         match decision {
-            Decision::Stop(stop) => Step::Stop(*stop),
-            Decision::Compact if self.on_compact == OnCompact::Stop => {
-                Step::Stop(Stop::ContextFull)
+            MonitorAction::Stop(stop) => WatchDecision::Stop(*stop),
+            MonitorAction::Compact if self.on_compact == FullContextPolicy::Stop => {
+                WatchDecision::Stop(StopCause::ContextFull)
             }
-            Decision::Compact | Decision::Warn(_) => Step::Continue,
+            MonitorAction::Compact | MonitorAction::Warn(_) => WatchDecision::Continue,
         }
     }
 
-    fn report(mut self, finished: Finished, program: &str, log: Option<PathBuf>) -> RunReport {
+    fn report(
+        mut self,
+        finished: FinishedJob,
+        program: &str,
+        log: Option<PathBuf>,
+    ) -> BackendRunReport {
         let outcome = self.reader.outcome(&finished.exit, &finished.stderr_tail);
-        RunReport {
+        BackendRunReport {
             outcome: hide_in(outcome),
             program: program.to_owned(),
             // What follows from an answer is written down and committed.

@@ -11,10 +11,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use ralph_core::backend::acp::{self, Acp};
-use ralph_core::backend::{self, CommandDriver, Driver, Reports, may_start};
-use ralph_core::choice::{self, Asked, Limited, Next, Role};
-use ralph_core::config::{Backend, BackendKind, Claim, Config, Dollars, StageName};
+use ralph_core::backend::acp::{self, AcpDriver};
+use ralph_core::backend::{self, BackendDriver, CommandDriver, CostReporting, may_start};
+use ralph_core::choice::{
+    self, BackendRole, BackendSelection, BackendUsageLimit, RequestedBackend,
+};
+use ralph_core::config::{BackendKind, BackendSettings, CommandClaim, Config, Dollars, StageName};
 use ralph_core::text::nearest;
 
 use crate::proc::find_program;
@@ -25,7 +27,7 @@ pub const BY_DEFAULT: [BackendKind; 4] =
 
 /// Paths that are needed to find the program of a backend.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct ProgramSearchPaths<'a> {
     /// The project: paths in the configuration are relative to it.
     pub root: &'a Path,
     /// Working directory of the backend, as an absolute path.
@@ -35,7 +37,7 @@ pub struct Place<'a> {
 
 /// A backend that cannot be used, in plain words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ChoiceError {
+pub enum BackendChoiceError {
     /// Nobody said which, and none is installed.
     #[error("no coding agent is installed: looked for claude, codex, gemini and opencode")]
     NoneInstalled,
@@ -58,7 +60,7 @@ pub enum ChoiceError {
     CostUnknown(String),
 }
 
-impl ChoiceError {
+impl BackendChoiceError {
     /// Return a hint on how to fix the error.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
@@ -79,11 +81,11 @@ impl ChoiceError {
 }
 
 /// A backend that is ready to be called.
-pub struct Chosen {
+pub struct ChosenBackend {
     /// Name of the backend in the configuration.
     pub name: String,
     pub kind: BackendKind,
-    pub driver: Box<dyn Driver>,
+    pub driver: Box<dyn BackendDriver>,
     /// The program to start: a name on the PATH or an absolute path.
     pub program: String,
     /// Arguments that are added after those of the driver.
@@ -91,28 +93,29 @@ pub struct Chosen {
     /// Model to ask for; `None` for the backend's default.
     pub model: Option<String>,
     /// Table of the backend in the configuration.
-    pub settings: Backend,
+    pub settings: BackendSettings,
 }
 
-impl Chosen {
+impl ChosenBackend {
     /// Return the path of the program, if it is installed.
-    pub fn found(&self, place: Place<'_>) -> Option<PathBuf> {
+    pub fn found(&self, place: ProgramSearchPaths<'_>) -> Option<PathBuf> {
         find_program(OsStr::new(&self.program), place.path, place.cwd)
     }
 
     /// Whether it may run: with a limit of cost, nobody spends what nobody can count.
-    pub fn check_cost(&self, config: &Config) -> Result<(), ChoiceError> {
+    pub fn check_cost(&self, config: &Config) -> Result<(), BackendChoiceError> {
         if config.allow_unknown_cost {
             return Ok(());
         }
-        let reports = if self.driver.supports().cost { Reports::Yes } else { Reports::No };
+        let reports =
+            if self.driver.supports().cost { CostReporting::Yes } else { CostReporting::No };
         let limit = config.limits.max_cost.map(Dollars::get);
         may_start(&self.name, reports, &self.settings.prices, limit)
-            .map_err(ChoiceError::CostUnknown)
+            .map_err(BackendChoiceError::CostUnknown)
     }
 }
 
-impl std::fmt::Debug for Chosen {
+impl std::fmt::Debug for ChosenBackend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { name, program, args, model, .. } = self;
         write!(f, "{name}: {program} {args:?} model {model:?}")
@@ -121,18 +124,18 @@ impl std::fmt::Debug for Chosen {
 
 /// Backends that may run one stage.
 #[derive(Debug)]
-pub struct StageChoice {
+pub struct StageBackends {
     /// The chosen one. Whether it is installed shows when it runs: that is an outcome.
-    pub chosen: Chosen,
+    pub chosen: ChosenBackend,
     /// Backends that replace the chosen one while it is limited, in order of preference.
-    pub fallbacks: Vec<Chosen>,
+    pub fallbacks: Vec<ChosenBackend>,
     /// Configured fallbacks that cannot be used, by name, with the reason.
-    pub left_out: Vec<(String, ChoiceError)>,
+    pub left_out: Vec<(String, BackendChoiceError)>,
 }
 
-impl StageChoice {
+impl StageBackends {
     /// The backend at this place: the chosen one is first, then those that may stand in for it.
-    pub fn at(&self, place: usize) -> &Chosen {
+    pub fn at(&self, place: usize) -> &ChosenBackend {
         place.checked_sub(1).and_then(|n| self.fallbacks.get(n)).unwrap_or(&self.chosen)
     }
 
@@ -142,13 +145,19 @@ impl StageChoice {
     }
 
     /// The first backend that is not limited at `now` (seconds since 1970), or the one to wait for.
-    pub fn next(&self, limited: &BTreeMap<String, Limited>, now: i64) -> Next<&Chosen> {
+    pub fn next(
+        &self,
+        limited: &BTreeMap<String, BackendUsageLimit>,
+        now: i64,
+    ) -> BackendSelection<&ChosenBackend> {
         let names = self.fallbacks.iter().map(|one| one.name.as_str());
         let by_name =
             |name: &str| self.fallbacks.iter().find(|one| one.name == name).unwrap_or(&self.chosen);
         match choice::next(&self.chosen.name, names, limited, now) {
-            Next::Run(name) => Next::Run(by_name(name)),
-            Next::Wait { backend, until } => Next::Wait { backend: by_name(backend), until },
+            BackendSelection::Run(name) => BackendSelection::Run(by_name(name)),
+            BackendSelection::Wait { backend, until } => {
+                BackendSelection::Wait { backend: by_name(backend), until }
+            }
         }
     }
 }
@@ -166,15 +175,19 @@ pub fn names(config: &Config) -> Vec<String> {
 }
 
 /// The backend called `name`, with its own model.
-pub fn named(config: &Config, name: &str, place: Place<'_>) -> Result<Chosen, ChoiceError> {
+pub fn named(
+    config: &Config,
+    name: &str,
+    place: ProgramSearchPaths<'_>,
+) -> Result<ChosenBackend, BackendChoiceError> {
     let settings = config.backends.get(name).cloned().unwrap_or_default();
     let kind = settings.kind.or_else(|| BackendKind::of_name(name)).ok_or_else(|| {
         let known = names(config);
         let near = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
-        ChoiceError::Unknown { name: name.to_owned(), near }
+        BackendChoiceError::Unknown { name: name.to_owned(), near }
     })?;
     let driver = driver(kind, name, &settings, place)
-        .map_err(|why| ChoiceError::Unusable { name: name.to_owned(), why })?;
+        .map_err(|why| BackendChoiceError::Unusable { name: name.to_owned(), why })?;
     let program = match (kind, &settings.program) {
         (_, Some(program)) => below(place.root, program),
         (BackendKind::Sim, None) => own_program(),
@@ -187,11 +200,15 @@ pub fn named(config: &Config, name: &str, place: Place<'_>) -> Result<Chosen, Ch
         args.extend(["--fallback-model".to_owned(), model.clone()]);
     }
     let model = settings.model.clone();
-    Ok(Chosen { name: name.to_owned(), kind, driver, program, args, model, settings })
+    Ok(ChosenBackend { name: name.to_owned(), kind, driver, program, args, model, settings })
 }
 
 /// The backend for a try by hand: the one asked for, the configured one, or the first installed.
-pub fn choose(config: &Config, asked: Asked<'_>, place: Place<'_>) -> Result<Chosen, ChoiceError> {
+pub fn choose(
+    config: &Config,
+    asked: RequestedBackend<'_>,
+    place: ProgramSearchPaths<'_>,
+) -> Result<ChosenBackend, BackendChoiceError> {
     chosen(config, None, asked, place)
 }
 
@@ -199,12 +216,12 @@ pub fn choose(config: &Config, asked: Asked<'_>, place: Place<'_>) -> Result<Cho
 pub fn for_stage(
     config: &Config,
     stage: StageName,
-    asked: Asked<'_>,
-    place: Place<'_>,
-) -> Result<StageChoice, ChoiceError> {
+    asked: RequestedBackend<'_>,
+    place: ProgramSearchPaths<'_>,
+) -> Result<StageBackends, BackendChoiceError> {
     let chosen = chosen(config, Some(stage), asked, place)?;
     chosen.check_cost(config)?;
-    let mut choice = StageChoice { chosen, fallbacks: Vec::new(), left_out: Vec::new() };
+    let mut choice = StageBackends { chosen, fallbacks: Vec::new(), left_out: Vec::new() };
     for name in &config.fallback_backends {
         let known = choice.fallbacks.iter().chain([&choice.chosen]).any(|one| one.name == *name);
         if known {
@@ -226,18 +243,18 @@ pub fn is_root() -> bool {
 fn chosen(
     config: &Config,
     stage: Option<StageName>,
-    asked: Asked<'_>,
-    place: Place<'_>,
-) -> Result<Chosen, ChoiceError> {
+    asked: RequestedBackend<'_>,
+    place: ProgramSearchPaths<'_>,
+) -> Result<ChosenBackend, BackendChoiceError> {
     let mut chosen = match choice::backend(config, stage, asked) {
         Some(name) => named(config, name, place)?,
         None => BY_DEFAULT
             .iter()
             .filter_map(|kind| named(config, kind.as_str(), place).ok())
             .find(|chosen| chosen.found(place).is_some())
-            .ok_or(ChoiceError::NoneInstalled)?,
+            .ok_or(BackendChoiceError::NoneInstalled)?,
     };
-    let model = choice::model(config, stage, asked, &chosen.name, Role::Chosen);
+    let model = choice::model(config, stage, asked, &chosen.name, BackendRole::Chosen);
     chosen.model = model.map(str::to_owned);
     Ok(chosen)
 }
@@ -245,17 +262,17 @@ fn chosen(
 fn fallback(
     config: &Config,
     stage: StageName,
-    asked: Asked<'_>,
+    asked: RequestedBackend<'_>,
     name: &str,
-    place: Place<'_>,
-) -> Result<Chosen, ChoiceError> {
+    place: ProgramSearchPaths<'_>,
+) -> Result<ChosenBackend, BackendChoiceError> {
     let mut chosen = named(config, name, place)?;
     if chosen.found(place).is_none() {
         let (name, program) = (name.to_owned(), chosen.program);
-        return Err(ChoiceError::NotInstalled { name, program });
+        return Err(BackendChoiceError::NotInstalled { name, program });
     }
     chosen.check_cost(config)?;
-    let model = choice::model(config, Some(stage), asked, name, Role::Fallback);
+    let model = choice::model(config, Some(stage), asked, name, BackendRole::Fallback);
     chosen.model = model.map(str::to_owned);
     Ok(chosen)
 }
@@ -263,23 +280,23 @@ fn fallback(
 fn driver(
     kind: BackendKind,
     name: &str,
-    settings: &Backend,
-    place: Place<'_>,
-) -> Result<Box<dyn Driver>, String> {
+    settings: &BackendSettings,
+    place: ProgramSearchPaths<'_>,
+) -> Result<Box<dyn BackendDriver>, String> {
     Ok(match kind {
-        BackendKind::Claude => Box::new(backend::Claude),
-        BackendKind::Codex => Box::new(backend::Codex),
-        BackendKind::Gemini => Box::new(backend::Gemini),
-        BackendKind::Opencode => Box::new(backend::OpenCode),
-        BackendKind::Sim => Box::new(backend::sim::Sim),
+        BackendKind::Claude => Box::new(backend::ClaudeDriver),
+        BackendKind::Codex => Box::new(backend::CodexDriver),
+        BackendKind::Gemini => Box::new(backend::GeminiDriver),
+        BackendKind::Opencode => Box::new(backend::OpenCodeDriver),
+        BackendKind::Sim => Box::new(backend::sim::SimDriver),
         BackendKind::Command => {
-            let claim = settings.claim.unwrap_or(Claim::Marker);
+            let claim = settings.claim.unwrap_or(CommandClaim::Marker);
             Box::new(CommandDriver::new(name, &settings.command, claim)?)
         }
         BackendKind::Acp => {
             let program = settings.program.as_deref().ok_or("it has no `program`")?;
             let absolute = std::path::absolute(place.cwd).map_err(|e| e.to_string())?;
-            Box::new(Acp::new(acp::Options {
+            Box::new(AcpDriver::new(acp::AcpOptions {
                 name: name.to_owned(),
                 program: program.to_owned(),
                 args: settings.args.clone(),

@@ -1,7 +1,7 @@
 //! Reading the configuration: two files and the environment become layers of the core.
 //!
 //! Which plan file is in use is itself configured, and the plan's config record is a layer between
-//! the files and the environment. So the sources are read once ([`Sources::read`]), and resolved as
+//! the files and the environment. So the sources are read once ([`ConfigSources::read`]), and resolved as
 //! often as needed: without a plan to learn which one it is, then with its record.
 
 use std::ffi::OsString;
@@ -10,8 +10,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use ralph_core::config::{
-    ConfigErrors, Flag, Layer, Origin, Problem, Resolved, Tier, conf_layer, env_layer, flag_layer,
-    parse_layer, plan_layer, resolve,
+    ConfigErrors, ConfigFlag, ConfigLayer, ConfigProblem, ConfigTier, ResolvedConfig, ValueOrigin,
+    conf_layer, env_layer, flag_layer, parse_layer, plan_layer, resolve,
 };
 use ralph_core::plan::PlanConfig;
 
@@ -26,40 +26,42 @@ const LONGEST_FILE: u64 = 1024 * 1024;
 
 /// Everything but the plan that the configuration is made of.
 #[derive(Clone, Debug)]
-pub struct Sources {
-    files: Vec<Layer>,
-    above: Vec<Layer>,
+pub struct ConfigSources {
+    files: Vec<ConfigLayer>,
+    above: Vec<ConfigLayer>,
 }
 
 /// The text of the project's configuration.
 #[derive(Clone, Copy, Debug)]
-pub enum ProjectText<'t> {
+pub enum ProjectConfigText<'t> {
     /// Text of the file on disk.
     OnDisk,
     /// Text that would replace the file.
     Instead(&'t str),
 }
 
-impl Sources {
+impl ConfigSources {
     /// Read the user's file, the project's file, the variables and the options. All that is wrong in
     /// any of them is reported together.
     pub fn read(
         root: &Path,
-        project: ProjectText<'_>,
+        project: ProjectConfigText<'_>,
         env: impl IntoIterator<Item = (OsString, OsString)>,
-        flags: &[Flag],
+        flags: &[ConfigFlag],
     ) -> Result<Self, ConfigErrors> {
         let vars: Vec<_> = env.into_iter().collect();
         let user = user_file(&vars).map(|path| {
             let label = path.display().to_string();
-            read_layer(Tier::User, &path, &label)
+            read_layer(ConfigTier::User, &path, &label)
         });
         let project = match project {
-            ProjectText::OnDisk => read_project_layer(root),
-            ProjectText::Instead(text) => parse_layer(Tier::Project, PROJECT_FILE, text),
+            ProjectConfigText::OnDisk => read_project_layer(root),
+            ProjectConfigText::Instead(text) => {
+                parse_layer(ConfigTier::Project, PROJECT_FILE, text)
+            }
         };
         let mut problems = Vec::new();
-        let mut keep = |layer: Result<Layer, ConfigErrors>| match layer {
+        let mut keep = |layer: Result<ConfigLayer, ConfigErrors>| match layer {
             Ok(layer) => Some(layer),
             Err(errors) => {
                 problems.extend(errors.0);
@@ -73,12 +75,12 @@ impl Sources {
     }
 
     /// The configuration before any plan is known.
-    pub fn without_plan(&self) -> Result<Resolved, ConfigErrors> {
+    pub fn without_plan(&self) -> Result<ResolvedConfig, ConfigErrors> {
         resolve(self.files.iter().chain(&self.above))
     }
 
     /// The configuration with the record of a plan; `file` is how messages call that plan.
-    pub fn with_plan(&self, file: &str, plan: &PlanConfig) -> Result<Resolved, ConfigErrors> {
+    pub fn with_plan(&self, file: &str, plan: &PlanConfig) -> Result<ResolvedConfig, ConfigErrors> {
         let plan = plan_layer(file, plan)?;
         resolve(self.files.iter().chain([&plan]).chain(&self.above))
     }
@@ -89,9 +91,9 @@ pub fn load(
     root: &Path,
     plan: (&str, &PlanConfig),
     env: impl IntoIterator<Item = (OsString, OsString)>,
-    flags: &[Flag],
-) -> Result<Resolved, ConfigErrors> {
-    Sources::read(root, ProjectText::OnDisk, env, flags)?.with_plan(plan.0, plan.1)
+    flags: &[ConfigFlag],
+) -> Result<ResolvedConfig, ConfigErrors> {
+    ConfigSources::read(root, ProjectConfigText::OnDisk, env, flags)?.with_plan(plan.0, plan.1)
 }
 
 /// Return the path of the user's own configuration file. `None` when neither `XDG_CONFIG_HOME` nor
@@ -107,13 +109,13 @@ pub fn user_file(env: &[(OsString, OsString)]) -> Option<PathBuf> {
 }
 
 /// The layer of `ralph.toml`, or of a `ralph.conf` where there is none.
-fn read_project_layer(root: &Path) -> Result<Layer, ConfigErrors> {
+fn read_project_layer(root: &Path) -> Result<ConfigLayer, ConfigErrors> {
     match conf_in_force(root) {
         Some(label) => {
-            let text = read_config_text(Tier::Project, &root.join(label), label)?;
+            let text = read_config_text(ConfigTier::Project, &root.join(label), label)?;
             Ok(text.map(|text| conf_layer(label, &text)).unwrap_or_default())
         }
-        None => read_layer(Tier::Project, &root.join(PROJECT_FILE), PROJECT_FILE),
+        None => read_layer(ConfigTier::Project, &root.join(PROJECT_FILE), PROJECT_FILE),
     }
 }
 
@@ -124,26 +126,29 @@ pub fn conf_in_force(root: &Path) -> Option<&'static str> {
 }
 
 /// The layer of one file; a file that is not there sets nothing.
-fn read_layer(tier: Tier, path: &Path, label: &str) -> Result<Layer, ConfigErrors> {
+fn read_layer(tier: ConfigTier, path: &Path, label: &str) -> Result<ConfigLayer, ConfigErrors> {
     match read_config_text(tier, path, label)? {
         Some(text) => parse_layer(tier, label, &text),
-        None => Ok(Layer::default()),
+        None => Ok(ConfigLayer::default()),
     }
 }
 
 /// The text of a configuration file, `None` when there is none; `label` is how messages call it.
 pub fn read_config_text(
-    tier: Tier,
+    tier: ConfigTier,
     path: &Path,
     label: &str,
 ) -> Result<Option<String>, ConfigErrors> {
     let problem = |line: Option<usize>, message: String| {
-        ConfigErrors(vec![Problem::new(Origin { tier, name: label.into(), line }, message)])
+        ConfigErrors(vec![ConfigProblem::new(
+            ValueOrigin { tier, name: label.into(), line },
+            message,
+        )])
     };
     let bytes = match read_bytes(path) {
         Ok(bytes) => bytes,
-        Err(Unreadable::Absent) => return Ok(None),
-        Err(Unreadable::Because(why)) => return Err(problem(None, why)),
+        Err(ConfigReadError::Absent) => return Ok(None),
+        Err(ConfigReadError::Because(why)) => return Err(problem(None, why)),
     };
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Some(text)),
@@ -155,38 +160,38 @@ pub fn read_config_text(
     }
 }
 
-enum Unreadable {
+enum ConfigReadError {
     Absent,
     Because(String),
 }
 
-fn read_bytes(path: &Path) -> Result<Vec<u8>, Unreadable> {
-    let because = |error: io::Error| Unreadable::Because(format!("cannot be read: {error}"));
+fn read_bytes(path: &Path) -> Result<Vec<u8>, ConfigReadError> {
+    let because = |error: io::Error| ConfigReadError::Because(format!("cannot be read: {error}"));
     // The kind of file is asked first: opening a pipe would wait for somebody to write to it.
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if is_absent(&error) => {
             return Err(match fs::symlink_metadata(path) {
-                Ok(_) => {
-                    Unreadable::Because("this is a link to a file that does not exist".to_owned())
-                }
-                Err(_) => Unreadable::Absent,
+                Ok(_) => ConfigReadError::Because(
+                    "this is a link to a file that does not exist".to_owned(),
+                ),
+                Err(_) => ConfigReadError::Absent,
             });
         }
         Err(error) => return Err(because(error)),
     };
     if metadata.is_dir() {
-        return Err(Unreadable::Because("this is a directory, not a file".to_owned()));
+        return Err(ConfigReadError::Because("this is a directory, not a file".to_owned()));
     }
     if !metadata.is_file() {
-        return Err(Unreadable::Because("this is not an ordinary file".to_owned()));
+        return Err(ConfigReadError::Because("this is not an ordinary file".to_owned()));
     }
     let file = fs::File::open(path).map_err(because)?;
     let mut bytes = Vec::new();
     file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(because)?;
     if bytes.len() as u64 > LONGEST_FILE {
         let message = "this is longer than 1 MiB, which no configuration is".to_owned();
-        return Err(Unreadable::Because(message));
+        return Err(ConfigReadError::Because(message));
     }
     Ok(bytes)
 }

@@ -32,7 +32,7 @@ impl Project {
         std::iter::once(home).chain(vars).collect()
     }
 
-    fn load(&self) -> Result<Resolved, ConfigErrors> {
+    fn load(&self) -> Result<ResolvedConfig, ConfigErrors> {
         load(&self.root(), ("plan.jsonl", &PlanConfig::default()), self.env(&[]), &[])
     }
 
@@ -50,13 +50,13 @@ fn write(path: &Path, bytes: &[u8]) {
 fn without_any_file_everything_has_its_default() {
     let resolved = Project::new().load().unwrap();
     assert_eq!(resolved.config, ralph_core::config::Config::default());
-    assert!(resolved.show().iter().all(|shown| shown.origin.tier == Tier::Default));
+    assert!(resolved.show().iter().all(|shown| shown.origin.tier == ConfigTier::Default));
 }
 
 #[test]
 fn each_layer_wins_over_the_one_below() {
     let project = Project::new().user("[limits]\nstage_timeout = '1s'\n").file("");
-    let name = |resolved: &Resolved| resolved.origin("limits.stage_timeout").to_string();
+    let name = |resolved: &ResolvedConfig| resolved.origin("limits.stage_timeout").to_string();
     let user = project.load().unwrap();
     assert!(name(&user).ends_with(".config/ralph/config.toml:2"), "{}", name(&user));
 
@@ -64,13 +64,13 @@ fn each_layer_wins_over_the_one_below() {
     assert_eq!(name(&project.load().unwrap()), "ralph.toml:2");
 
     let plan = PlanConfig { timeout_ms: Some(3000), line: 5, ..PlanConfig::default() };
-    let with = |vars: &[(&str, &str)], flags: &[Flag]| {
+    let with = |vars: &[(&str, &str)], flags: &[ConfigFlag]| {
         load(&project.root(), ("plan.jsonl", &plan), project.env(vars), flags).unwrap()
     };
     assert_eq!(name(&with(&[], &[])), "plan.jsonl:5");
     let var = [("RALPH_LIMITS_STAGE_TIMEOUT", "4s")];
     assert_eq!(name(&with(&var, &[])), "RALPH_LIMITS_STAGE_TIMEOUT");
-    let flags = [Flag { name: "--timeout", key: "limits.stage_timeout", value: "5s".into() }];
+    let flags = [ConfigFlag { name: "--timeout", key: "limits.stage_timeout", value: "5s".into() }];
     let top = with(&var, &flags);
     assert_eq!(name(&top), "--timeout");
     assert_eq!(top.config.limits.stage_timeout.map(|t| t.get().as_secs()), Some(5));
@@ -93,18 +93,23 @@ fn the_xdg_directory_comes_before_home_and_a_relative_one_is_ignored() {
 #[test]
 fn the_problems_of_all_sources_are_told_together() {
     let project = Project::new().user("mode = 1\n").file("zebra = 1\n");
-    let flags = [Flag { name: "--mode", key: "mode", value: "x".into() }];
+    let flags = [ConfigFlag { name: "--mode", key: "mode", value: "x".into() }];
     let env = project.env(&[("RALPH_MAX_RETRIES", "x")]);
-    let errors = Sources::read(&project.root(), ProjectText::OnDisk, env, &flags).unwrap_err();
-    let tiers: Vec<Tier> = errors.0.iter().map(|problem| problem.origin.tier).collect();
-    assert_eq!(tiers, [Tier::User, Tier::Project, Tier::Environment, Tier::Flag]);
+    let errors =
+        ConfigSources::read(&project.root(), ProjectConfigText::OnDisk, env, &flags).unwrap_err();
+    let tiers: Vec<ConfigTier> = errors.0.iter().map(|problem| problem.origin.tier).collect();
+    assert_eq!(
+        tiers,
+        [ConfigTier::User, ConfigTier::Project, ConfigTier::Environment, ConfigTier::Flag]
+    );
 }
 
 #[test]
 fn the_plan_can_be_asked_for_before_its_record_is_known() {
     let project = Project::new().file("plan = 'plans/a.jsonl'\n");
     let sources =
-        Sources::read(&project.root(), ProjectText::OnDisk, project.env(&[]), &[]).unwrap();
+        ConfigSources::read(&project.root(), ProjectConfigText::OnDisk, project.env(&[]), &[])
+            .unwrap();
     assert_eq!(sources.without_plan().unwrap().config.plan.as_deref(), Some("plans/a.jsonl"));
     let record = PlanConfig { max_iterations: Some(3), line: 1, ..PlanConfig::default() };
     let resolved = sources.with_plan("plans/a.jsonl", &record).unwrap();
@@ -115,8 +120,13 @@ fn the_plan_can_be_asked_for_before_its_record_is_known() {
 fn a_text_that_is_not_written_yet_can_be_tried() {
     let project = Project::new().file("mode = 'typo'\n");
     let try_text = |text: &str| {
-        Sources::read(&project.root(), ProjectText::Instead(text), project.env(&[]), &[])
-            .and_then(|sources| sources.without_plan())
+        ConfigSources::read(
+            &project.root(),
+            ProjectConfigText::Instead(text),
+            project.env(&[]),
+            &[],
+        )
+        .and_then(|sources| sources.without_plan())
     };
     assert!(try_text("mode = 'handoff-only'\n").is_ok());
     assert!(try_text("backend = 'nobody'\n").is_err());

@@ -14,12 +14,12 @@ pub const CRASH_VARIABLE: &str = "RALPH_CRASH_POINT";
 
 /// Ways in which a test lets ralph die.
 #[derive(Clone, Copy)]
-enum Death {
+enum CrashKind {
     Kill,
     Panic,
 }
 
-static WANTED: OnceLock<Option<(Death, u64)>> = OnceLock::new();
+static WANTED: OnceLock<Option<(CrashKind, u64)>> = OnceLock::new();
 static PASSED: AtomicU64 = AtomicU64::new(0);
 
 /// A point at which ralph may be made to die.
@@ -28,16 +28,16 @@ pub fn point() {
     let wanted = WANTED.get_or_init(|| {
         let value = std::env::var(CRASH_VARIABLE).ok()?;
         Some(match value.strip_prefix("panic:") {
-            Some(n) => (Death::Panic, n.parse().ok()?),
-            None => (Death::Kill, value.parse().ok()?),
+            Some(n) => (CrashKind::Panic, n.parse().ok()?),
+            None => (CrashKind::Kill, value.parse().ok()?),
         })
     });
     let Some((death, wanted)) = wanted else { return };
     if PASSED.fetch_add(1, Ordering::Relaxed) + 1 == *wanted {
         match death {
             // Nothing can be told any more, also not that this failed.
-            Death::Kill => _ = kill_process(getpid(), Signal::KILL),
-            Death::Panic => std::panic::panic_any("a test wants it"),
+            CrashKind::Kill => _ = kill_process(getpid(), Signal::KILL),
+            CrashKind::Panic => std::panic::panic_any("a test wants it"),
         }
     }
 }

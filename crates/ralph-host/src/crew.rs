@@ -16,16 +16,16 @@ use std::thread::Builder;
 /// Most threads that wait for work.
 const MOST_IDLE: usize = 8;
 
-type Piece = Box<dyn FnOnce() + Send>;
+type PoolJob = Box<dyn FnOnce() + Send>;
 
 /// Senders to the idle threads: a piece of work sent here wakes one of them.
-static IDLE: Mutex<Vec<Sender<Piece>>> = Mutex::new(Vec::new());
+static IDLE: Mutex<Vec<Sender<PoolJob>>> = Mutex::new(Vec::new());
 
 /// A piece of work that has begun. Dropping it lets the work go on alone.
 #[derive(Debug)]
-pub(crate) struct Begun<T>(Receiver<T>);
+pub(crate) struct PoolJobHandle<T>(Receiver<T>);
 
-impl<T> Begun<T> {
+impl<T> PoolJobHandle<T> {
     /// Wait for its end; `None` when it panicked.
     pub(crate) fn wait(self) -> Option<T> {
         self.0.recv().ok()
@@ -35,9 +35,9 @@ impl<T> Begun<T> {
 /// Begin a piece of work beside this one.
 pub(crate) fn begin<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-) -> io::Result<Begun<T>> {
+) -> io::Result<PoolJobHandle<T>> {
     let (done, begun) = channel();
-    let mut piece: Piece = Box::new(move || {
+    let mut piece: PoolJob = Box::new(move || {
         // A panic drops `done`, and that is the answer. Nothing of the work is looked at afterwards.
         if let Ok(answer) = catch_unwind(AssertUnwindSafe(work)) {
             let _nobody_waits = done.send(answer);
@@ -47,15 +47,15 @@ pub(crate) fn begin<T: Send + 'static>(
         // The lock is not held while the thread is woken.
         let Some(idle) = idle().pop() else { break };
         match idle.send(piece) {
-            Ok(()) => return Ok(Begun(begun)),
+            Ok(()) => return Ok(PoolJobHandle(begun)),
             Err(unsent) => piece = unsent.0,
         }
     }
     Builder::new().name("ralph-crew".into()).spawn(move || serve(piece))?;
-    Ok(Begun(begun))
+    Ok(PoolJobHandle(begun))
 }
 
-fn serve(first: Piece) {
+fn serve(first: PoolJob) {
     let (next, inbox) = channel();
     first();
     loop {
@@ -71,7 +71,7 @@ fn serve(first: Piece) {
     }
 }
 
-fn idle() -> MutexGuard<'static, Vec<Sender<Piece>>> {
+fn idle() -> MutexGuard<'static, Vec<Sender<PoolJob>>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -94,7 +94,8 @@ mod tests {
         let all = Arc::new(Barrier::new(3 * MOST_IDLE));
         let wait = |all: Arc<Barrier>| begin(move || all.wait().is_leader()).unwrap();
         let begun: Vec<_> = (0..3 * MOST_IDLE).map(|_| wait(all.clone())).collect();
-        let leaders = begun.into_iter().filter_map(Begun::wait).filter(|leads| *leads).count();
+        let leaders =
+            begun.into_iter().filter_map(PoolJobHandle::wait).filter(|leads| *leads).count();
         assert_eq!(leaders, 1);
         assert!(idle().len() <= MOST_IDLE);
     }

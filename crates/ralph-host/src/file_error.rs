@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 /// Operation that failed on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum FileAction {
     /// Looking at it or reading it.
     Read,
     /// Create or change the file.
     Write,
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for FileAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Read => "read",
@@ -27,14 +27,14 @@ impl fmt::Display for Action {
 pub enum FileError {
     /// A directory is in its place.
     #[error("cannot {action} {}: it is a directory", path.display())]
-    Directory { action: Action, path: PathBuf },
+    Directory { action: FileAction, path: PathBuf },
     /// A pipe, a socket or a device is in its place.
     #[error("cannot {action} {}: it is not a regular file", path.display())]
-    NotAFile { action: Action, path: PathBuf },
+    NotAFile { action: FileAction, path: PathBuf },
     /// A symbolic link that leads nowhere.
     #[error("cannot {action} {}: it is a link to {}, which does not exist", link.display(), target.display())]
     DanglingLink {
-        action: Action,
+        action: FileAction,
         /// The file that was asked for.
         link: PathBuf,
         target: PathBuf,
@@ -42,17 +42,17 @@ pub enum FileError {
     /// Symbolic links that point at each other.
     #[error("cannot {action} {}: it is a link that leads back to itself", path.display())]
     LinkLoop {
-        action: Action,
+        action: FileAction,
         /// The file that was asked for.
         path: PathBuf,
     },
     #[error("cannot {action} {}: {}", path.display(), words(source))]
-    Io { action: Action, path: PathBuf, source: io::Error },
+    Io { action: FileAction, path: PathBuf, source: io::Error },
 }
 
 impl FileError {
     /// Adapter for `map_err`: what was being done to which file.
-    pub fn io(action: Action, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn io(action: FileAction, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }
     }
@@ -74,23 +74,23 @@ impl FileError {
 }
 
 /// Return a hint for an error of the operating system, if one is known.
-pub(crate) fn io_hint(action: Action, path: &Path, source: &io::Error) -> Option<String> {
+pub(crate) fn io_hint(action: FileAction, path: &Path, source: &io::Error) -> Option<String> {
     let dir = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match (source.kind(), action) {
         (ErrorKind::StorageFull | ErrorKind::QuotaExceeded, _) => {
             Some("make room on that disk and try again; nothing was changed".to_owned())
         }
-        (ErrorKind::PermissionDenied, Action::Write) => Some(format!(
+        (ErrorKind::PermissionDenied, FileAction::Write) => Some(format!(
             "check who owns {} and its directory, and whether you may write there",
             path.display()
         )),
-        (ErrorKind::PermissionDenied, Action::Read) => {
+        (ErrorKind::PermissionDenied, FileAction::Read) => {
             Some(format!("check who owns {} and whether you may read it", path.display()))
         }
         (ErrorKind::ReadOnlyFilesystem, _) => {
             Some(format!("{} is on a disk that is mounted read-only", dir.display()))
         }
-        (ErrorKind::NotFound, Action::Write) => {
+        (ErrorKind::NotFound, FileAction::Write) => {
             Some(format!("create the directory {} first", dir.display()))
         }
         _ => None,
@@ -128,12 +128,13 @@ mod tests {
 
     #[test]
     fn messages_name_the_file_and_the_cause_without_error_numbers() {
-        let full = FileError::io(Action::Write, Path::new("ralph/plan.jsonl"))(
+        let full = FileError::io(FileAction::Write, Path::new("ralph/plan.jsonl"))(
             io::Error::from_raw_os_error(28),
         );
         assert_eq!(full.to_string(), "cannot write ralph/plan.jsonl: the disk is full");
         assert!(full.hint().is_some_and(|h| h.contains("make room")));
-        let other = FileError::io(Action::Read, Path::new("x"))(io::Error::from_raw_os_error(5));
+        let other =
+            FileError::io(FileAction::Read, Path::new("x"))(io::Error::from_raw_os_error(5));
         assert!(!other.to_string().contains("os error"), "{other}");
     }
 }

@@ -18,16 +18,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_core::backend::{Ending as Ended, Stop};
+use ralph_core::backend::{ProcessEnding, StopCause};
 use ralph_core::config::GateStrategy;
-use ralph_core::dashboard::redact::{OpenKey, Redactor};
-use ralph_core::gate::{self, Ending, Gate, GateCheck, GateRunResult, GateVerdict, OutputReader};
+use ralph_core::dashboard::redact::{OpenPemKey, Redactor};
+use ralph_core::gate::{
+    self, Gate, GateCheck, GateEnding, GateRunResult, GateVerdict, OutputReader,
+};
 
 use crate::FileError;
 use crate::clock::Clock;
 use crate::proc::{
-    Bounds, Cancel, EmptyLog, EnvChange, Input, Job, Line, ProcError, Runner, Stderr, Stdin, Step,
-    Watch,
+    CancelToken, EmptyLogPolicy, EnvChange, Job, JobBounds, JobInput, JobOutputLine, JobRunner,
+    JobStderr, JobStdin, JobWatch, ProcError, WatchDecision,
 };
 use crate::redaction::{put_log, redactor};
 
@@ -43,7 +45,7 @@ const GIT_VARIABLES: [&str; 5] =
 
 /// Settings that all gates of one pass share.
 #[derive(Clone, Debug)]
-pub struct GateRun<'a> {
+pub struct GatePassSettings<'a> {
     pub cwd: &'a Path,
     /// Changes to the environment that come with the place.
     pub surroundings: &'a [EnvChange],
@@ -52,12 +54,12 @@ pub struct GateRun<'a> {
     /// Time between SIGTERM and SIGKILL.
     pub grace: Duration,
     /// A way to end them from elsewhere.
-    pub cancel: Cancel,
+    pub cancel: CancelToken,
 }
 
 /// Notice that a listener gets while gates run.
 #[derive(Clone, Copy, Debug)]
-pub enum GateNews<'a> {
+pub enum GateNotice<'a> {
     Begins(&'a Gate),
     /// Line of output of the gate.
     Line(&'a Gate, &'a str),
@@ -88,38 +90,38 @@ impl GateError {
 
 /// Run one gate to its end and return its result.
 pub fn run_gate(
-    runner: &Runner,
+    runner: &JobRunner,
     gate: &Gate,
-    run: &GateRun<'_>,
-    listener: &mut dyn FnMut(GateNews<'_>),
+    run: &GatePassSettings<'_>,
+    listener: &mut dyn FnMut(GateNotice<'_>),
 ) -> Result<GateRunResult, GateError> {
-    listener(GateNews::Begins(gate));
+    listener(GateNotice::Begins(gate));
     let log = free_log(run.logs, &gate.name);
     let job = job(gate, run, &log);
     // Logical and physical path may differ; what a gate prints is what its own `pwd` says.
     let root = run.cwd.canonicalize().unwrap_or_else(|_| run.cwd.to_owned());
     let mut reader = OutputReader::new(&root.to_string_lossy());
-    let mut listening = Listening {
+    let mut listening = GateJobWatch {
         gate,
         reader: &mut reader,
         listener,
         redactor: redactor(),
-        key: OpenKey::default(),
+        key: OpenPemKey::default(),
     };
     let (ending, took) = match runner.run(&job, &mut listening) {
-        Ok(finished) if finished.exit.stopped == Some(Stop::Cancelled) => {
+        Ok(finished) if finished.exit.stopped == Some(StopCause::Cancelled) => {
             return Err(GateError::Cancelled);
         }
         Ok(finished) => (ending(finished.exit.ending, finished.exit.stopped), finished.elapsed),
         Err(ProcError::Start { source, .. }) => {
-            (Ending::NotStarted(source.to_string()), Duration::ZERO)
+            (GateEnding::NotStarted(source.to_string()), Duration::ZERO)
         }
         Err(source) => return Err(GateError::Proc { name: gate.name.clone(), source }),
     };
     let reading = reader.finish(&ending);
     let log = log.exists().then(|| log.display().to_string());
     let result = GateRunResult::new(gate, ending, reading, log, took);
-    listener(GateNews::Over(&result.check));
+    listener(GateNotice::Over(&result.check));
     Ok(result)
 }
 
@@ -138,31 +140,33 @@ pub fn write_report(
     Ok(path)
 }
 
-fn job(gate: &Gate, run: &GateRun<'_>, log: &Path) -> Job {
+fn job(gate: &Gate, run: &GatePassSettings<'_>, log: &Path) -> Job {
     let mut job = Job::new("sh", run.cwd).args(["-c", &gate.command]).env(GATE_VARIABLE, "1");
     job.env.extend(run.surroundings.iter().cloned());
     job.env.extend(GIT_VARIABLES.map(|name| (name.into(), None)));
-    job.stdin = Stdin::Nothing;
-    job.stderr = Stderr::Joined;
+    job.stdin = JobStdin::Nothing;
+    job.stderr = JobStderr::Joined;
     job.log = Some(log.to_owned());
-    job.empty_log = EmptyLog::Spared;
-    job.bounds = Bounds {
+    job.empty_log = EmptyLogPolicy::Spared;
+    job.bounds = JobBounds {
         timeout: Some(gate.timeout),
         grace: run.grace,
         line: LONGEST_LINE,
-        ..Bounds::default()
+        ..JobBounds::default()
     };
     job.cancel = run.cancel.clone();
     job
 }
 
 /// The time that ran out decides, whatever the command made of its end.
-fn ending(ending: Ended, stopped: Option<Stop>) -> Ending {
+fn ending(ending: ProcessEnding, stopped: Option<StopCause>) -> GateEnding {
     match (stopped, ending) {
-        (Some(_), _) => Ending::TimedOut,
-        (None, Ended::Code(code)) => Ending::Code(code),
-        (None, Ended::Signal(signal)) => Ending::Signal(signal),
-        (None, Ended::NotFound) => Ending::NotStarted("there is no `sh` on the PATH".to_owned()),
+        (Some(_), _) => GateEnding::TimedOut,
+        (None, ProcessEnding::Code(code)) => GateEnding::Code(code),
+        (None, ProcessEnding::Signal(signal)) => GateEnding::Signal(signal),
+        (None, ProcessEnding::NotFound) => {
+            GateEnding::NotStarted("there is no `sh` on the PATH".to_owned())
+        }
     }
 }
 
@@ -184,25 +188,25 @@ fn free_log(logs: &Path, name: &str) -> PathBuf {
     std::iter::once(first.clone()).chain(others).find(|path| !path.exists()).unwrap_or(first)
 }
 
-struct Listening<'a> {
+struct GateJobWatch<'a> {
     gate: &'a Gate,
     reader: &'a mut OutputReader,
-    listener: &'a mut dyn FnMut(GateNews<'_>),
+    listener: &'a mut dyn FnMut(GateNotice<'_>),
     redactor: Arc<Redactor>,
-    key: OpenKey,
+    key: OpenPemKey,
 }
 
-impl Watch for Listening<'_> {
-    fn line(&mut self, line: Line<'_>, _: &Input) -> Step {
+impl JobWatch for GateJobWatch<'_> {
+    fn line(&mut self, line: JobOutputLine<'_>, _: &JobInput) -> WatchDecision {
         let bytes = self.redactor.hide_line(line.bytes, &mut self.key);
         self.reader.line(&bytes);
         let text: Cow<'_, str> = String::from_utf8_lossy(&bytes);
-        (self.listener)(GateNews::Line(self.gate, &text));
-        Step::Continue
+        (self.listener)(GateNotice::Line(self.gate, &text));
+        WatchDecision::Continue
     }
 
-    fn tick(&mut self, elapsed: Duration) -> Step {
-        (self.listener)(GateNews::Runs(self.gate, elapsed));
-        Step::Continue
+    fn tick(&mut self, elapsed: Duration) -> WatchDecision {
+        (self.listener)(GateNotice::Runs(self.gate, elapsed));
+        WatchDecision::Continue
     }
 }

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use ralph_core::handoff::Handoff;
 use ralph_core::prompt::PastHandoff;
 
-use crate::file_error::{Action, FileError};
-use crate::prompt_files::{Loaded, limited};
+use crate::file_error::{FileAction, FileError};
+use crate::prompt_files::{PromptFileContent, limited};
 use crate::redaction::{put_log, redactor};
-use crate::store::{self, Created};
+use crate::store::{self, FileCreation};
 
 const DIRECTORY: &str = ".ralph/handoffs";
 
@@ -57,8 +57,8 @@ pub fn latest(
     root: &Path,
     guess: u64,
     is_wanted: impl Fn(&Handoff) -> bool,
-) -> Loaded<Option<PastHandoff>> {
-    let mut loaded = Loaded { value: None, warnings: Vec::new() };
+) -> PromptFileContent<Option<PastHandoff>> {
+    let mut loaded = PromptFileContent { value: None, warnings: Vec::new() };
     let file = name(guess);
     if let Ok(handoff) = read(root, &file)
         && is_wanted(&handoff)
@@ -177,8 +177,8 @@ pub fn save(root: &Path, handoff: Handoff, at_least: u64) -> Result<PastHandoff,
     loop {
         let file = name(number);
         match store::create(&root.join(&file), text.as_bytes())? {
-            Created::New => return Ok(PastHandoff { number, file, handoff }),
-            Created::AlreadyThere => {
+            FileCreation::New => return Ok(PastHandoff { number, file, handoff }),
+            FileCreation::AlreadyThere => {
                 let full = || HandoffError::Numbers(root.join(DIRECTORY));
                 number = number.checked_add(1).ok_or_else(full)?;
             }
@@ -197,11 +197,11 @@ fn numbers(root: &Path) -> Result<Vec<u64>, FileError> {
     let entries = match fs::read_dir(&directory) {
         Ok(entries) => entries,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(FileError::io(Action::Read, &directory)(e)),
+        Err(e) => return Err(FileError::io(FileAction::Read, &directory)(e)),
     };
     let mut found = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(FileError::io(Action::Read, &directory))?;
+        let entry = entry.map_err(FileError::io(FileAction::Read, &directory))?;
         found.extend(entry.file_name().to_str().and_then(number_of));
     }
     found.sort_unstable();

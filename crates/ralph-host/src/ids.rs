@@ -2,7 +2,7 @@
 //!
 //! # Theory of operation
 //!
-//! [`Ids`] is made once in `main`. The environment variable `RALPH_SEED` (a whole number) makes
+//! [`IdSource`] is made once in `main`. The environment variable `RALPH_SEED` (a whole number) makes
 //! every word predictable; it exists for tests. Whoever makes an id asks whether it is taken, so
 //! that equal seeds in many processes still give different ids.
 
@@ -33,7 +33,7 @@ pub fn secret() -> std::io::Result<String> {
 
 /// Source of random words for ids. A seed makes them predictable.
 #[derive(Clone, Debug)]
-pub struct Ids {
+pub struct IdSource {
     dice: fastrand::Rng,
 }
 
@@ -51,7 +51,7 @@ impl SeedError {
     }
 }
 
-impl Ids {
+impl IdSource {
     /// Real chance, unless `RALPH_SEED` is set.
     pub fn from_env() -> Result<Self, SeedError> {
         Self::from_value(std::env::var_os(SEED_VARIABLE).as_deref())
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn equal_seeds_give_equal_words() {
         let words = |seed| -> Vec<String> {
-            let mut ids = Ids::seeded(seed);
+            let mut ids = IdSource::seeded(seed);
             (0..20).map(|_| ids.word(4)).collect()
         };
         assert_eq!(words(7), words(7));
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn ulids_sort_by_time_and_differ_at_the_same_time() {
-        let mut ids = Ids::seeded(1);
+        let mut ids = IdSource::seeded(1);
         let at = |s: i64| jiff::Timestamp::from_second(s).unwrap();
         let (old, new, twin) = (ids.ulid(at(1)), ids.ulid(at(2)), ids.ulid(at(2)));
         assert!(old < new && old < twin && new != twin, "{old} {new} {twin}");
@@ -124,21 +124,21 @@ mod tests {
     #[test]
     fn a_ulid_says_when_it_was_made() {
         let at = jiff::Timestamp::from_second(1_737_369_000).unwrap();
-        assert_eq!(ulid_time(&Ids::seeded(1).ulid(at)), Some(1_737_369_000));
+        assert_eq!(ulid_time(&IdSource::seeded(1).ulid(at)), Some(1_737_369_000));
         assert_eq!(ulid_time("spec-all"), None);
         assert_eq!(ulid_time("01ATTEMPTUUUUUUUUUUUUUUUU!"), None);
     }
 
     #[test]
     fn words_are_base_36_and_as_long_as_asked() {
-        let word = Ids::from_value(None).unwrap().word(500);
+        let word = IdSource::from_value(None).unwrap().word(500);
         assert_eq!(word.len(), 500);
         assert!(word.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase()), "{word}");
     }
 
     #[test]
     fn a_seed_that_is_no_number_is_refused_by_name() {
-        let error = Ids::from_value(Some(OsStr::new("lucky"))).unwrap_err();
+        let error = IdSource::from_value(Some(OsStr::new("lucky"))).unwrap_err();
         assert_eq!(error.to_string(), "RALPH_SEED is not a whole number: lucky");
     }
 }

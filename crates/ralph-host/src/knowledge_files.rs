@@ -2,27 +2,29 @@
 
 use std::path::Path;
 
-use ralph_core::memory::index::{Check, Files, JSON_FILE, MARKDOWN_FILE, Violation, verify};
+use ralph_core::memory::index::{
+    IndexCheck, IndexFiles, IndexViolation, JSON_FILE, MARKDOWN_FILE, verify,
+};
 
 use crate::file_error::FileError;
 use crate::store;
 
 /// The index as it is at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Snapshot {
-    markdown: Kept,
-    json: Kept,
+pub struct KnowledgeSnapshot {
+    markdown: KnowledgeFileCopy,
+    json: KnowledgeFileCopy,
 }
 
 /// One of the two files of the index, as bytes and as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Kept {
+struct KnowledgeFileCopy {
     bytes: Option<Vec<u8>>,
     /// The same as text; what is none is replaced.
     text: Option<String>,
 }
 
-impl Kept {
+impl KnowledgeFileCopy {
     fn of(bytes: Option<Vec<u8>>) -> Self {
         let text = bytes.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         Self { bytes, text }
@@ -33,21 +35,21 @@ impl Kept {
     }
 }
 
-impl Snapshot {
+impl KnowledgeSnapshot {
     /// Read it from the files below a directory.
     pub fn take(root: &Path) -> Result<Self, FileError> {
-        let read = |file: &str| store::read(&root.join(file)).map(Kept::of);
+        let read = |file: &str| store::read(&root.join(file)).map(KnowledgeFileCopy::of);
         Ok(Self { markdown: read(MARKDOWN_FILE)?, json: read(JSON_FILE)? })
     }
 
     /// The index as an agent wrote it.
     pub fn of_bytes(markdown: Option<Vec<u8>>, json: Option<Vec<u8>>) -> Self {
-        Self { markdown: Kept::of(markdown), json: Kept::of(json) }
+        Self { markdown: KnowledgeFileCopy::of(markdown), json: KnowledgeFileCopy::of(json) }
     }
 
     /// Return the texts of both files.
-    pub fn files(&self) -> Files<'_> {
-        Files { markdown: self.markdown.text.as_deref(), json: self.json.text.as_deref() }
+    pub fn files(&self) -> IndexFiles<'_> {
+        IndexFiles { markdown: self.markdown.text.as_deref(), json: self.json.text.as_deref() }
     }
 
     /// The bytes of each file, by its name; `None` where there is no such file.
@@ -57,17 +59,19 @@ impl Snapshot {
     }
 
     /// List what an agent that made the index `now` may not have done to it.
-    pub fn violations(&self, now: &Self) -> Vec<Violation> {
-        let no_text = |then: &Kept, now: &Kept| !now.is_text() && then.bytes != now.bytes;
+    pub fn violations(&self, now: &Self) -> Vec<IndexViolation> {
+        let no_text = |then: &KnowledgeFileCopy, now: &KnowledgeFileCopy| {
+            !now.is_text() && then.bytes != now.bytes
+        };
         let wrong = |check, file| {
             let message = "it is not UTF-8 text".to_owned();
-            vec![Violation { check, file, line: None, message }]
+            vec![IndexViolation { check, file, line: None, message }]
         };
         if no_text(&self.markdown, &now.markdown) {
-            return wrong(Check::Header, MARKDOWN_FILE);
+            return wrong(IndexCheck::Header, MARKDOWN_FILE);
         }
         if no_text(&self.json, &now.json) {
-            return wrong(Check::AppendOnly, JSON_FILE);
+            return wrong(IndexCheck::AppendOnly, JSON_FILE);
         }
         verify(self.files(), now.files()).err().unwrap_or_default()
     }

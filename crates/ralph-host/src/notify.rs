@@ -21,11 +21,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use ralph_core::backend::{Ending, Exit};
-use ralph_core::config::{Config, Notify, NotifyKind};
-use ralph_core::notify::{Happening, Message, Post};
+use ralph_core::backend::{BackendExit, ProcessEnding};
+use ralph_core::config::{Config, NotifyKind, NotifySettings};
+use ralph_core::notify::{NotificationMessage, ProjectEvent, WebhookPost};
 
-use crate::proc::{Job, ProcError, Runner, Stdin, find_program};
+use crate::proc::{Job, JobRunner, JobStdin, ProcError, find_program};
 
 /// Longest time that a notification command may take.
 const COMMAND: Duration = Duration::from_secs(30);
@@ -36,7 +36,7 @@ const CURL_SECONDS: u32 = 10;
 
 /// Tells whoever wants to hear of it.
 pub struct Notifier {
-    receivers: Vec<Notify>,
+    receivers: Vec<NotifySettings>,
     root: PathBuf,
     /// Addresses by the name of their variable: secrets.
     addresses: BTreeMap<String, String>,
@@ -69,7 +69,7 @@ impl Notifier {
     }
 
     /// Tell every receiver that wants to hear of it. What could not be delivered comes back in words.
-    pub fn tell(&self, runner: &Runner, happening: &Happening) -> Vec<String> {
+    pub fn tell(&self, runner: &JobRunner, happening: &ProjectEvent) -> Vec<String> {
         let wanted = self.receivers.iter().filter(|to| to.on.contains(&happening.on()));
         std::thread::scope(|scope| {
             let threads: Vec<_> = wanted
@@ -80,31 +80,36 @@ impl Notifier {
         })
     }
 
-    fn deliver(&self, runner: &Runner, to: &Notify, happening: &Happening) -> Result<(), String> {
+    fn deliver(
+        &self,
+        runner: &JobRunner,
+        to: &NotifySettings,
+        happening: &ProjectEvent,
+    ) -> Result<(), String> {
         let address = to.url_env.as_ref().and_then(|name| self.addresses.get(name));
         let failed = |why: String| format!("a notification was not delivered: {}: {why}", name(to));
-        let message =
-            Message::of(to.kind, happening, address.map(String::as_str)).map_err(failed)?;
+        let message = NotificationMessage::of(to.kind, happening, address.map(String::as_str))
+            .map_err(failed)?;
         let job = match &message {
-            Message::Desktop { title, body } => match self.desktop(title, body) {
+            NotificationMessage::Desktop { title, body } => match self.desktop(title, body) {
                 Some(job) => job,
                 None => {
                     return self.once(failed("no notify-send or osascript is installed".into()));
                 }
             },
-            Message::Command { env, stdin } => {
+            NotificationMessage::Command { env, stdin } => {
                 let command = to.command.as_deref().unwrap_or_default();
                 let mut job = Job::new("sh", &self.root).args(["-c", command]);
                 job.env.extend(env.iter().map(|(name, value)| (name.into(), Some(value.into()))));
-                job.stdin = Stdin::Bytes(stdin.clone().into_bytes());
+                job.stdin = JobStdin::Bytes(stdin.clone().into_bytes());
                 job.bounds.timeout = Some(COMMAND);
                 job
             }
-            Message::Post(post) => self.curl(post),
+            NotificationMessage::Post(post) => self.curl(post),
         };
         let (finished, said) = runner.output(&job).map_err(|e| failed(unstarted(&e)))?;
         let why = match &message {
-            Message::Post(_) => refused(finished.exit, &String::from_utf8_lossy(&said)),
+            NotificationMessage::Post(_) => refused(finished.exit, &String::from_utf8_lossy(&said)),
             _ => unwell(finished.exit),
         };
         why.map_or(Ok(()), |why| Err(failed(why)))
@@ -136,17 +141,17 @@ impl Notifier {
         Some(job)
     }
 
-    fn curl(&self, post: &Post) -> Job {
+    fn curl(&self, post: &WebhookPost) -> Job {
         // Nothing of the user's own curl settings, which may print what is sent.
         let mut job = Job::new("curl", &self.root).args(["--disable", "--config", "-"]);
-        job.stdin = Stdin::Bytes(curl_config(post).into_bytes());
+        job.stdin = JobStdin::Bytes(curl_config(post).into_bytes());
         job.bounds.timeout = Some(DELIVERY);
         job
     }
 }
 
 /// Return the configuration that curl reads: the address, the body, and the format of its output.
-fn curl_config(post: &Post) -> String {
+fn curl_config(post: &WebhookPost) -> String {
     let quoted = |text: &str| {
         let text = text.replace('\\', "\\\\").replace('"', "\\\"");
         format!("\"{}\"", text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t"))
@@ -161,7 +166,7 @@ fn curl_config(post: &Post) -> String {
 }
 
 /// A receiver as the configuration describes it; the variable's name is no secret.
-fn name(to: &Notify) -> String {
+fn name(to: &NotifySettings) -> String {
     match (&to.url_env, to.kind) {
         (Some(variable), kind) => format!("{} (address in ${variable})", kind.as_str()),
         (None, NotifyKind::Command) => {
@@ -179,22 +184,22 @@ fn unstarted(error: &ProcError) -> String {
 }
 
 /// Describe how a program failed; `None` when it succeeded.
-pub(crate) fn unwell(exit: Exit) -> Option<String> {
+pub(crate) fn unwell(exit: BackendExit) -> Option<String> {
     match (exit.stopped, exit.ending) {
         (Some(_), _) => Some("it took too long and was stopped".to_owned()),
-        (None, Ending::Code(0)) => None,
-        (None, Ending::Code(code)) => Some(format!("it ended with exit code {code}")),
-        (None, Ending::Signal(signal)) => Some(format!("it was ended by signal {signal}")),
-        (None, Ending::NotFound) => Some("its program is not installed".to_owned()),
+        (None, ProcessEnding::Code(0)) => None,
+        (None, ProcessEnding::Code(code)) => Some(format!("it ended with exit code {code}")),
+        (None, ProcessEnding::Signal(signal)) => Some(format!("it was ended by signal {signal}")),
+        (None, ProcessEnding::NotFound) => Some("its program is not installed".to_owned()),
     }
 }
 
 /// Describe why a delivery by curl failed; `None` when it succeeded. Curl's own messages may contain
 /// the address, which is a secret, so the text is chosen by the exit code.
-fn refused(exit: Exit, status: &str) -> Option<String> {
-    let Ending::Code(code) = exit.ending else {
+fn refused(exit: BackendExit, status: &str) -> Option<String> {
+    let ProcessEnding::Code(code) = exit.ending else {
         return match exit.ending {
-            Ending::NotFound => Some("curl is not installed".to_owned()),
+            ProcessEnding::NotFound => Some("curl is not installed".to_owned()),
             _ => unwell(exit),
         };
     };
@@ -210,7 +215,7 @@ fn refused(exit: Exit, status: &str) -> Option<String> {
         52 | 55 | 56 => "the connection broke".to_owned(),
         code => format!("curl ended with exit code {code}"),
     };
-    unwell(Exit { ending: Ending::Code(0), ..exit }).or(Some(words))
+    unwell(BackendExit { ending: ProcessEnding::Code(0), ..exit }).or(Some(words))
 }
 
 #[cfg(test)]
@@ -219,8 +224,10 @@ mod tests {
 
     #[test]
     fn nothing_in_a_message_becomes_an_option_of_curl() {
-        let post =
-            Post { url: "https://a.example/\"x".into(), body: "{\"a\":\"\\n\"}\nurl = x".into() };
+        let post = WebhookPost {
+            url: "https://a.example/\"x".into(),
+            body: "{\"a\":\"\\n\"}\nurl = x".into(),
+        };
         let config = curl_config(&post);
         let lines: Vec<&str> = config.lines().collect();
         assert_eq!(lines[0], r#"url = "https://a.example/\"x""#);
@@ -230,7 +237,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_good_when_its_number_begins_with_two() {
-        let exit = |code| Exit { ending: Ending::Code(code), stopped: None };
+        let exit = |code| BackendExit { ending: ProcessEnding::Code(code), stopped: None };
         assert_eq!(refused(exit(0), "204"), None);
         assert_eq!(refused(exit(0), "404").unwrap(), "the receiver answered 404");
         assert_eq!(refused(exit(7), "000").unwrap(), "nobody answers at that address");

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use ralph_core::format::{self, Format, ParseError};
+use ralph_core::format::{self, ParseError, PlanFormat};
 use ralph_core::plan::Plan;
 
 use crate::FileError;
-use crate::store::{self, Kind};
+use crate::store::{self, LedgerFileKind};
 
 /// A plan file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,7 +48,7 @@ pub fn decode<'b>(shown: &str, bytes: &'b [u8]) -> Result<&'b str, PlanError> {
 }
 
 /// The format of a plan, from its name and its text.
-pub fn detect(path: &Path, shown: &str, text: &str) -> Result<Format, PlanError> {
+pub fn detect(path: &Path, shown: &str, text: &str) -> Result<PlanFormat, PlanError> {
     format::detect(&path.to_string_lossy(), text).map_err(|e| PlanError::damaged(shown, &e))
 }
 
@@ -63,9 +63,9 @@ pub fn parse(path: &Path, shown: &str, text: &str) -> Result<Plan, PlanError> {
 pub fn peek(path: &Path, shown: &str) -> Result<Option<String>, PlanError> {
     let bytes = store::read(path).map_err(|e| PlanError::unreadable(shown, &e))?;
     let Some(bytes) = bytes else { return Ok(None) };
-    let whole = match Kind::of(path) {
-        Kind::Records(torn_tail) => torn_tail(&bytes).and_then(|at| bytes.get(..at)),
-        Kind::Document => None,
+    let whole = match LedgerFileKind::of(path) {
+        LedgerFileKind::Records(torn_tail) => torn_tail(&bytes).and_then(|at| bytes.get(..at)),
+        LedgerFileKind::Document => None,
     };
     Ok(Some(decode(shown, whole.unwrap_or(&bytes))?.to_owned()))
 }

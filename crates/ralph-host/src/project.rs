@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub use crate::git_dir::GitDirError;
 use crate::run_ledger::HeadBranch;
-use crate::{FileError, file_error::Action, git_dir, run_ledger};
+use crate::{FileError, file_error::FileAction, git_dir, run_ledger};
 
 /// A project on disk: its root and, where there is one, its repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl ProjectError {
 impl Project {
     /// The project that the directory `start` belongs to.
     pub fn discover(start: &Path) -> Result<Self, ProjectError> {
-        let start = fs::canonicalize(start).map_err(FileError::io(Action::Read, start))?;
+        let start = fs::canonicalize(start).map_err(FileError::io(FileAction::Read, start))?;
         let mut marked = None;
         let mut configured = None;
         for dir in start.ancestors() {

@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use ralph_core::config::{Config, ConfigErrors, Flag, Resolved};
-use ralph_core::cycle::{History, Record};
-use ralph_core::dashboard::{Facts, Meter};
-use ralph_core::format::Format;
+use ralph_core::config::{Config, ConfigErrors, ConfigFlag, ResolvedConfig};
+use ralph_core::cycle::{History, JournalRecord};
+use ralph_core::dashboard::{BackendMeter, DashboardSources};
+use ralph_core::format::PlanFormat;
 use ralph_core::gate::GateVerdict;
-use ralph_core::inbox::{Entry, Inbox};
-use ralph_core::needs::{Damage, LedgerPart, NeedSources, Running};
+use ralph_core::inbox::{Inbox, InboxEntry};
+use ralph_core::needs::{LedgerDamage, LedgerPart, LoopProcess, NeedSources};
 use ralph_core::plan::Plan;
 use ralph_core::text::shell_word;
 
-use crate::config_load::{ProjectText, Sources};
+use crate::config_load::{ConfigSources, ProjectConfigText};
 use crate::plan_file::{PlanFileError, plan_file};
 use crate::plan_store::{self, PlanError};
 use crate::project::Project;
@@ -67,7 +67,7 @@ impl ProjectReadError {
 
 /// A plan that was read from its file.
 #[derive(Clone, Debug)]
-pub struct PlanRead {
+pub struct LoadedPlan {
     /// The file; it need not exist yet.
     pub path: PathBuf,
     /// The file as people call it.
@@ -82,13 +82,13 @@ pub struct PlanRead {
 pub struct ProjectSnapshot {
     pub name: String,
     /// The plan; empty where it cannot be read.
-    pub plan: Arc<PlanRead>,
-    pub inbox: Vec<Entry>,
+    pub plan: Arc<LoadedPlan>,
+    pub inbox: Vec<InboxEntry>,
     /// The settings, the plan's own among them.
     pub config: Config,
     /// Whether a loop is at work.
-    pub running: Running,
-    pub damage: Vec<Damage>,
+    pub running: LoopProcess,
+    pub damage: Vec<LedgerDamage>,
 }
 
 impl ProjectSnapshot {
@@ -99,8 +99,13 @@ impl ProjectSnapshot {
     }
 
     /// The facts that the view model is made of.
-    pub fn facts<'a>(&'a self, history: &'a History, now: &'a str, meter: Meter) -> Facts<'a> {
-        Facts {
+    pub fn facts<'a>(
+        &'a self,
+        history: &'a History,
+        now: &'a str,
+        meter: BackendMeter,
+    ) -> DashboardSources<'a> {
+        DashboardSources {
             now,
             project: &self.name,
             config: &self.config,
@@ -135,7 +140,7 @@ pub struct ProjectReader {
     project: Project,
     directory: PathBuf,
     env: Vec<(OsString, OsString)>,
-    last_plan: Mutex<Option<(FileStamp, Arc<PlanRead>)>>,
+    last_plan: Mutex<Option<(FileStamp, Arc<LoadedPlan>)>>,
 }
 
 impl ProjectReader {
@@ -159,21 +164,30 @@ impl ProjectReader {
         let flag = asked.map(|path| self.directory.join(path));
         let configured = match &flag {
             Some(_) => None,
-            None => self.sources(ProjectText::OnDisk)?.without_plan()?.config.plan,
+            None => self.sources(ProjectConfigText::OnDisk)?.without_plan()?.config.plan,
         };
         let configured = configured.map(PathBuf::from);
         Ok(plan_file(&self.project, flag.as_deref(), configured.as_deref())?)
     }
 
     /// Read the layers of the configuration, with what `ralph.toml` says or would say.
-    pub fn sources(&self, project: ProjectText<'_>) -> Result<Sources, ConfigErrors> {
-        Sources::read(self.project.root(), project, self.env.clone(), &[])
+    pub fn sources(&self, project: ProjectConfigText<'_>) -> Result<ConfigSources, ConfigErrors> {
+        ConfigSources::read(self.project.root(), project, self.env.clone(), &[])
     }
 
     /// Read the configuration for a plan, with options of the command line above all.
-    pub fn config(&self, plan: &PlanRead, flags: &[Flag]) -> Result<Resolved, ConfigErrors> {
-        Sources::read(self.project.root(), ProjectText::OnDisk, self.env.clone(), flags)?
-            .with_plan(&plan.shown, &plan.plan.config)
+    pub fn config(
+        &self,
+        plan: &LoadedPlan,
+        flags: &[ConfigFlag],
+    ) -> Result<ResolvedConfig, ConfigErrors> {
+        ConfigSources::read(
+            self.project.root(),
+            ProjectConfigText::OnDisk,
+            self.env.clone(),
+            flags,
+        )?
+        .with_plan(&plan.shown, &plan.plan.config)
     }
 
     /// Read the text of a file of the ledger; `None` when there is no such file.
@@ -182,7 +196,7 @@ impl ProjectReader {
     }
 
     /// Read the plan. One that was asked for has to exist; that of the project may be empty still.
-    pub fn plan(&self, asked: Option<&Path>) -> Result<Arc<PlanRead>, ProjectReadError> {
+    pub fn plan(&self, asked: Option<&Path>) -> Result<Arc<LoadedPlan>, ProjectReadError> {
         let path = self.plan_path(asked)?;
         match asked {
             Some(_) if !path.exists() => Err(ProjectReadError::MissingPlan(self.show(&path))),
@@ -191,7 +205,7 @@ impl ProjectReader {
     }
 
     /// Read the plan in this file. One that does not exist yet is empty, in the format of its name.
-    pub fn plan_at(&self, path: &Path) -> Result<Arc<PlanRead>, ProjectReadError> {
+    pub fn plan_at(&self, path: &Path) -> Result<Arc<LoadedPlan>, ProjectReadError> {
         let stamp = FileStamp::of(path);
         let mut last = self.last_plan.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((then, plan)) = &*last
@@ -207,18 +221,18 @@ impl ProjectReader {
                 (text, plan)
             }
             None => {
-                let format = Format::from_file_name(&shown);
+                let format = PlanFormat::from_file_name(&shown);
                 let format = format.ok_or(ProjectReadError::NotAPlanName(shown.clone()))?;
                 (String::new(), Plan::empty(format))
             }
         };
-        let read = Arc::new(PlanRead { path: path.to_owned(), shown, text, plan });
+        let read = Arc::new(LoadedPlan { path: path.to_owned(), shown, text, plan });
         *last = Some((stamp, Arc::clone(&read)));
         Ok(read)
     }
 
     /// Read the queue of specs; one that does not exist is empty.
-    pub fn inbox(&self) -> Result<Vec<Entry>, PlanError> {
+    pub fn inbox(&self) -> Result<Vec<InboxEntry>, PlanError> {
         let path = self.project.inbox();
         let text = self.text(&path)?.unwrap_or_default();
         let inbox = Inbox::parse(&text);
@@ -234,16 +248,18 @@ impl ProjectReader {
     pub fn verdict(&self, attempt: &str) -> Result<Option<GateVerdict>, JournalError> {
         let mut found = None;
         read_entries(&self.project.state_dir(), &mut |entry| match &entry.record {
-            Record::Judged(verdict) if verdict.attempt == attempt => found = Some(verdict.clone()),
+            JournalRecord::Judged(verdict) if verdict.attempt == attempt => {
+                found = Some(verdict.clone())
+            }
             _ => {}
         })?;
         Ok(found)
     }
 
     /// Look whether a loop is at work.
-    pub fn running(&self) -> Running {
+    pub fn running(&self) -> LoopProcess {
         let holder = who_runs(&self.project.state_dir());
-        holder.map_or(Running::Nobody, |holder| Running::Pid(holder.pid))
+        holder.map_or(LoopProcess::Nobody, |holder| LoopProcess::Pid(holder.pid))
     }
 
     /// Read everything but the journal; the first file that cannot be read is an error.
@@ -264,7 +280,7 @@ impl ProjectReader {
     pub fn snapshot_with_damage(&self, asked: Option<&Path>) -> ProjectSnapshot {
         let mut damage = Vec::new();
         let mut report = |part, error: &dyn std::fmt::Display, command: String| {
-            damage.push(Damage { part, problem: error.to_string(), command });
+            damage.push(LedgerDamage { part, problem: error.to_string(), command });
         };
         let path = match self.plan_path(asked) {
             Err(ProjectReadError::PlanFile(PlanFileError::NotAProject { .. })) => {
@@ -276,8 +292,8 @@ impl ProjectReader {
         let plan = path.and_then(|path| self.plan_at(&path)).unwrap_or_else(|e| {
             let file = if shown.is_empty() { String::new() } else { shell_word(&shown) };
             report(LedgerPart::Plan, &e, format!("ralph validate --plan {file}"));
-            let (path, plan) = (self.project.plan_jsonl(), Plan::empty(Format::Jsonl));
-            Arc::new(PlanRead { path, shown, text: String::new(), plan })
+            let (path, plan) = (self.project.plan_jsonl(), Plan::empty(PlanFormat::Jsonl));
+            Arc::new(LoadedPlan { path, shown, text: String::new(), plan })
         });
         let inbox = self.inbox().unwrap_or_else(|e| {
             report(LedgerPart::Inbox, &e, "ralph inbox list".to_owned());

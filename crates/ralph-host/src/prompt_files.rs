@@ -8,10 +8,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ralph_core::prompt::{Skill, TEMPLATES, Template, TemplateError, Templates};
+use ralph_core::prompt::{PromptTemplate, PromptTemplates, Skill, TEMPLATES, TemplateError};
 use ralph_core::text::nearest;
 
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 use crate::store;
 
 /// Directories of a project's own prompts. The last one takes precedence.
@@ -27,7 +27,7 @@ const LARGEST: u64 = 4 * 1024 * 1024;
 
 /// Something that was read, and what was not as it should be.
 #[derive(Clone, Debug)]
-pub struct Loaded<T> {
+pub struct PromptFileContent<T> {
     pub value: T,
     /// Sentences about parts that could not be loaded.
     pub warnings: Vec<String>,
@@ -60,13 +60,13 @@ impl PromptFileError {
 
 /// The templates of the project at `root`: the embedded ones and what overrides them. One that does
 /// not work is told, and not used.
-pub fn templates(root: &Path) -> Result<Loaded<Templates>, PromptFileError> {
-    let mut templates = Templates::embedded();
+pub fn templates(root: &Path) -> Result<PromptFileContent<PromptTemplates>, PromptFileError> {
+    let mut templates = PromptTemplates::embedded();
     let mut warnings = Vec::new();
     for directory in PROMPTS {
         for &template in TEMPLATES {
             let mut names = vec![template.file_name()];
-            if Template::of_file(OLD_FOOTER) == Some(template) {
+            if PromptTemplate::of_file(OLD_FOOTER) == Some(template) {
                 names.push(OLD_FOOTER);
             }
             for name in names {
@@ -85,7 +85,7 @@ pub fn templates(root: &Path) -> Result<Loaded<Templates>, PromptFileError> {
         }
         warnings.extend(near_misses(root, directory));
     }
-    Ok(Loaded { value: templates, warnings })
+    Ok(PromptFileContent { value: templates, warnings })
 }
 
 /// A file that the configuration names: in one of the directories for prompts, or a path in the
@@ -102,8 +102,8 @@ pub fn own(root: &Path, name: &str) -> Result<Option<(String, String)>, String> 
 
 /// Put an override into its template's place, when there is one.
 fn put_in_place(
-    templates: &mut Templates,
-    template: Template,
+    templates: &mut PromptTemplates,
+    template: PromptTemplate,
     root: &Path,
     file: &str,
 ) -> Result<bool, PromptFileError> {
@@ -122,7 +122,7 @@ fn near_misses(root: &Path, directory: &str) -> Vec<String> {
     let Ok(entries) = fs::read_dir(root.join(directory)) else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut found: Vec<String> = names
-        .filter(|name| name.ends_with(".md") && Template::of_file(name).is_none())
+        .filter(|name| name.ends_with(".md") && PromptTemplate::of_file(name).is_none())
         .filter_map(|name| {
             let near = nearest(&name, TEMPLATES.iter().map(|t| t.file_name()))?;
             Some(format!("{directory}/{name} is not used; did you mean {near}?"))
@@ -133,8 +133,8 @@ fn near_misses(root: &Path, directory: &str) -> Vec<String> {
 }
 
 /// The skills of these names that are there.
-pub fn skills(root: &Path, names: &[String]) -> Loaded<Vec<Skill>> {
-    let mut loaded = Loaded { value: Vec::new(), warnings: Vec::new() };
+pub fn skills(root: &Path, names: &[String]) -> PromptFileContent<Vec<Skill>> {
+    let mut loaded = PromptFileContent { value: Vec::new(), warnings: Vec::new() };
     for name in names {
         match skill(root, name) {
             Ok(skill) => loaded.value.push(skill),
@@ -159,10 +159,10 @@ fn skill(root: &Path, name: &str) -> Result<Skill, String> {
 }
 
 /// The text of the knowledge index, where there is one.
-pub fn knowledge_index(root: &Path) -> Loaded<Option<String>> {
+pub fn knowledge_index(root: &Path) -> PromptFileContent<Option<String>> {
     match limited(&root.join(INDEX), LARGEST) {
-        Ok(value) => Loaded { value, warnings: Vec::new() },
-        Err(why) => Loaded {
+        Ok(value) => PromptFileContent { value, warnings: Vec::new() },
+        Err(why) => PromptFileContent {
             value: None,
             warnings: vec![format!("the prompt has no knowledge index: {why}")],
         },
@@ -176,7 +176,7 @@ pub(crate) fn limited(path: &Path, most: u64) -> Result<Option<String>, String> 
             Err(format!("{} is larger than {most} bytes", path.display()))
         }
         Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => {
-            Err(FileError::io(Action::Read, path)(e).to_string())
+            Err(FileError::io(FileAction::Read, path)(e).to_string())
         }
         _ => store::read(path)
             .map(|bytes| bytes.map(|b| String::from_utf8_lossy(&b).into_owned()))

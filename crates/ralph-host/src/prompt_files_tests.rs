@@ -24,8 +24,11 @@ fn ralph_prompts_comes_before_the_templates_of_older_projects() {
         ("ralph/prompts/first-iteration.md", "new"),
     ]);
     let value = templates(dir.path()).unwrap().value;
-    assert_eq!(value.file(Template::FirstIteration), Some("ralph/prompts/first-iteration.md"));
-    assert_eq!(value.file(Template::Output), Some(".ralph/templates/coding-prompt.md"));
+    assert_eq!(
+        value.file(PromptTemplate::FirstIteration),
+        Some("ralph/prompts/first-iteration.md")
+    );
+    assert_eq!(value.file(PromptTemplate::Output), Some(".ralph/templates/coding-prompt.md"));
 }
 
 #[test]
@@ -35,7 +38,10 @@ fn the_footer_comes_before_its_older_name() {
         (".ralph/templates/coding-prompt-footer.md", "fine"),
     ]);
     let value = templates(dir.path()).unwrap().value;
-    assert_eq!(value.file(Template::Output), Some(".ralph/templates/coding-prompt-footer.md"));
+    assert_eq!(
+        value.file(PromptTemplate::Output),
+        Some(".ralph/templates/coding-prompt-footer.md")
+    );
 }
 
 #[test]
@@ -45,7 +51,7 @@ fn an_override_that_does_not_work_is_told_with_its_place_and_advice_and_not_used
     let [warning] = &loaded.warnings[..] else { panic!("{:?}", loaded.warnings) };
     assert!(warning.starts_with("ralph/prompts/task.md:2: "), "{warning}");
     assert!(warning.contains("the embedded prompt is used") && warning.contains("docs/prompts.md"));
-    assert_eq!(loaded.value.file(Template::Task), None);
+    assert_eq!(loaded.value.file(PromptTemplate::Task), None);
 }
 
 #[test]

@@ -6,10 +6,10 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use ralph_core::backend::Event as BackendEvent;
+use ralph_core::backend::BackendEvent;
 use ralph_core::config::Config;
-use ralph_core::cycle::Record;
-use ralph_core::dashboard::redact::{OpenKey, Redactor};
+use ralph_core::cycle::JournalRecord;
+use ralph_core::dashboard::redact::{OpenPemKey, Redactor};
 use ralph_core::doctor::bundle::secrets;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -60,7 +60,7 @@ pub(crate) fn redactor() -> Arc<Redactor> {
 }
 
 /// Lines of a log without secrets.
-pub(crate) fn hide_lines(bytes: &[u8], redactor: &Redactor, key: &mut OpenKey) -> Vec<u8> {
+pub(crate) fn hide_lines(bytes: &[u8], redactor: &Redactor, key: &mut OpenPemKey) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
         let (text, end) = line.split_at(line.len() - usize::from(line.ends_with(b"\n")));
@@ -71,7 +71,7 @@ pub(crate) fn hide_lines(bytes: &[u8], redactor: &Redactor, key: &mut OpenKey) -
 }
 
 /// Return a journal record with its secrets hidden.
-pub(crate) fn hide_record(record: Record) -> Record {
+pub(crate) fn hide_record(record: JournalRecord) -> JournalRecord {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(&record) else { return record };
     let redactor = redactor();
     for (_, value) in fields.iter_mut().filter(|(name, _)| !NAMES.contains(&name.as_str())) {
@@ -93,7 +93,7 @@ pub(crate) fn hide_value(mut value: Value) -> Value {
 
 /// Return an event of a backend with its secrets hidden. All events of one run share `key`, so that a
 /// key of several lines is recognised.
-pub(crate) fn hide_event(event: &BackendEvent, key: &mut OpenKey) -> BackendEvent {
+pub(crate) fn hide_event(event: &BackendEvent, key: &mut OpenPemKey) -> BackendEvent {
     let redactor = redactor();
     let mut hide = |text: &str| {
         String::from_utf8_lossy(&hide_lines(text.as_bytes(), &redactor, key)).into_owned()

@@ -14,12 +14,16 @@
 //! All runs share one monitor, one log and the time of one run, and what they used is added up. When
 //! the context is full again after [`MOST_COMPACTIONS`], the work does not fit: that is the outcome.
 
-use ralph_core::backend::{Event, Outcome, Request, Session, Spent, Stop};
-use ralph_core::digest::Digest;
-use ralph_core::limits::{Decision, Monitor};
+use ralph_core::backend::{
+    BackendEvent, BackendOutcome, BackendRequest, RunUsage, SessionStart, StopCause,
+};
+use ralph_core::digest::RunDigest;
+use ralph_core::limits::{LimitMonitor, MonitorAction};
 
-use crate::backends::{Call, Heard, OnCompact, RunReport, run_backend};
-use crate::proc::{ProcError, Runner};
+use crate::backends::{
+    BackendCall, BackendNotice, BackendRunReport, FullContextPolicy, run_backend,
+};
+use crate::proc::{JobRunner, ProcError};
 
 /// Most compactions of one piece of work.
 pub const MOST_COMPACTIONS: usize = 3;
@@ -37,9 +41,9 @@ const TAKE_OVER: &str = "An earlier session worked on the request below until it
                          full. Its changes are still in the files. Go on from there.";
 
 /// A piece of work for a backend.
-pub struct Work<'a> {
+pub struct SessionWork<'a> {
     /// The first run. Its `on_compact` is not looked at: a full context is what this is for.
-    pub call: Call<'a>,
+    pub call: BackendCall<'a>,
     /// The task in one line, for a digest.
     pub task: &'a str,
     /// A summary of what has changed in the working tree so far, for a digest.
@@ -48,7 +52,7 @@ pub struct Work<'a> {
 
 /// Method by which a context was compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compaction {
+pub enum SessionCompaction {
     /// The backend compacted the session itself.
     Native,
     /// By a new session that was told what had happened.
@@ -59,77 +63,79 @@ pub enum Compaction {
 #[derive(Debug)]
 pub struct SessionReport {
     /// The last run. Its outcome, answer and session are those of the work.
-    pub last: RunReport,
+    pub last: BackendRunReport,
     /// Sum over all runs, as far as the backends reported it.
-    pub spent: Spent,
+    pub spent: RunUsage,
     /// Number of runs that did not report their cost although their backend can. Some programs do not
     /// report it when a run ends early. Then `spent.cost` is too low.
     pub unsaid: u32,
-    pub compactions: Vec<Compaction>,
+    pub compactions: Vec<SessionCompaction>,
     /// Remarks for the user, for example that a native compaction failed.
     pub notes: Vec<String>,
 }
 
 /// Run a backend until it has finished, compacting its context when that is needed.
 pub fn run_session(
-    runner: &Runner,
-    work: &Work<'_>,
-    monitor: &mut Monitor,
-    listener: &mut dyn FnMut(Heard<'_>),
+    runner: &JobRunner,
+    work: &SessionWork<'_>,
+    monitor: &mut LimitMonitor,
+    listener: &mut dyn FnMut(BackendNotice<'_>),
 ) -> Result<SessionReport, ProcError> {
-    let mut going = Going::new(runner, work, monitor, listener);
-    let mut last = going.run(&work.call.request, OnCompact::Stop)?;
-    while last.ended_by == Some(Decision::Compact) && going.compactions.len() < MOST_COMPACTIONS {
+    let mut going = SessionProgress::new(runner, work, monitor, listener);
+    let mut last = going.run(&work.call.request, FullContextPolicy::Stop)?;
+    while last.ended_by == Some(MonitorAction::Compact)
+        && going.compactions.len() < MOST_COMPACTIONS
+    {
         last = match going.compact(&last)? {
-            Compacted::Native(session) => going.resume(&session)?,
-            Compacted::No(why) => going.start_over(why.as_deref())?,
-            Compacted::Ended(report) => return Ok(going.report(*report)),
+            NativeCompactionResult::Native(session) => going.resume(&session)?,
+            NativeCompactionResult::No(why) => going.start_over(why.as_deref())?,
+            NativeCompactionResult::Ended(report) => return Ok(going.report(*report)),
         };
     }
     Ok(going.report(last))
 }
 
 /// Result of an attempt to compact natively.
-enum Compacted {
+enum NativeCompactionResult {
     /// Id of the compacted session, with which the work goes on.
     Native(String),
     /// Reason why it failed; `None` when the backend cannot compact.
     No(Option<String>),
     /// Something happened that ends the work.
-    Ended(Box<RunReport>),
+    Ended(Box<BackendRunReport>),
 }
 
-struct Going<'a> {
-    runner: &'a Runner,
-    work: &'a Work<'a>,
-    monitor: &'a mut Monitor,
-    listener: &'a mut dyn FnMut(Heard<'_>),
-    digest: Digest,
-    spent: Spent,
+struct SessionProgress<'a> {
+    runner: &'a JobRunner,
+    work: &'a SessionWork<'a>,
+    monitor: &'a mut LimitMonitor,
+    listener: &'a mut dyn FnMut(BackendNotice<'_>),
+    digest: RunDigest,
+    spent: RunUsage,
     /// Usage of the current session.
-    of_session: Spent,
+    of_session: RunUsage,
     unsaid: u32,
-    compactions: Vec<Compaction>,
+    compactions: Vec<SessionCompaction>,
     /// The run at hand has said that it compacted its context.
     has_compacted: bool,
     /// Why the last compaction failed, in the backend's words.
     refusal: Option<String>,
 }
 
-impl<'a> Going<'a> {
+impl<'a> SessionProgress<'a> {
     fn new(
-        runner: &'a Runner,
-        work: &'a Work<'a>,
-        monitor: &'a mut Monitor,
-        listener: &'a mut dyn FnMut(Heard<'_>),
+        runner: &'a JobRunner,
+        work: &'a SessionWork<'a>,
+        monitor: &'a mut LimitMonitor,
+        listener: &'a mut dyn FnMut(BackendNotice<'_>),
     ) -> Self {
         Self {
             runner,
             work,
             monitor,
             listener,
-            digest: Digest::default(),
-            spent: Spent::default(),
+            digest: RunDigest::default(),
+            spent: RunUsage::default(),
             of_session: work.call.request.session.before(),
             unsaid: 0,
             compactions: Vec::new(),
@@ -141,19 +147,19 @@ impl<'a> Going<'a> {
     /// One run, with its share of the time and its part of the sum.
     fn run(
         &mut self,
-        request: &Request<'_>,
-        on_compact: OnCompact,
-    ) -> Result<RunReport, ProcError> {
-        let call = Call { request: request.clone(), on_compact, ..self.work.call.clone() };
+        request: &BackendRequest<'_>,
+        on_compact: FullContextPolicy,
+    ) -> Result<BackendRunReport, ProcError> {
+        let call = BackendCall { request: request.clone(), on_compact, ..self.work.call.clone() };
         self.has_compacted = false;
-        let mut both = |what: Heard<'_>| {
-            if let Heard::Event(event) = what {
+        let mut both = |what: BackendNotice<'_>| {
+            if let BackendNotice::Event(event) = what {
                 // What a compaction says is not about the work.
-                if on_compact == OnCompact::Stop {
+                if on_compact == FullContextPolicy::Stop {
                     self.digest.event(event);
                 }
-                self.has_compacted |= matches!(event, Event::Compacted { .. });
-                if let Event::CompactionFailed(why) = event {
+                self.has_compacted |= matches!(event, BackendEvent::Compacted { .. });
+                if let BackendEvent::CompactionFailed(why) = event {
                     self.refusal = Some(why.clone());
                 }
             }
@@ -163,79 +169,88 @@ impl<'a> Going<'a> {
         self.monitor.took(report.finished.elapsed);
         self.spent = self.spent.plus(report.spent);
         self.of_session = self.of_session.plus(report.spent);
-        let says_cost = call.driver.supports().cost && report.outcome != Outcome::NotInstalled;
+        let says_cost =
+            call.driver.supports().cost && report.outcome != BackendOutcome::NotInstalled;
         self.unsaid += u32::from(says_cost && report.spent.cost.is_none());
         Ok(report)
     }
 
     /// Lets the backend compact the session of its last run, if it can.
-    fn compact(&mut self, last: &RunReport) -> Result<Compacted, ProcError> {
+    fn compact(&mut self, last: &BackendRunReport) -> Result<NativeCompactionResult, ProcError> {
         let call = &self.work.call;
         let Some(id) = last.session.as_deref().filter(|_| call.driver.supports().compaction) else {
-            return Ok(Compacted::No(None));
+            return Ok(NativeCompactionResult::No(None));
         };
-        let request = Request {
+        let request = BackendRequest {
             prompt: FOCUS,
             schema: None,
             max_turns: None,
-            session: Session::Compact { id, before: self.of_session },
+            session: SessionStart::Compact { id, before: self.of_session },
             ..call.request.clone()
         };
-        let report = self.run(&request, OnCompact::GoOn)?;
+        let report = self.run(&request, FullContextPolicy::GoOn)?;
         Ok(match &report.outcome {
-            Outcome::Success if self.has_compacted => Compacted::Native(id.to_owned()),
+            BackendOutcome::Success if self.has_compacted => {
+                NativeCompactionResult::Native(id.to_owned())
+            }
             // A new session would end for the same reason.
-            Outcome::RateLimit { .. }
-            | Outcome::NotLoggedIn { .. }
-            | Outcome::NotInstalled
-            | Outcome::Budget
-            | Outcome::Timeout
-            | Outcome::Cancelled => Compacted::Ended(Box::new(report)),
+            BackendOutcome::RateLimit { .. }
+            | BackendOutcome::NotLoggedIn { .. }
+            | BackendOutcome::NotInstalled
+            | BackendOutcome::Budget
+            | BackendOutcome::Timeout
+            | BackendOutcome::Cancelled => NativeCompactionResult::Ended(Box::new(report)),
             // It was compacted, and is still too full: then it is the work that is too big.
-            Outcome::ContextLimit
+            BackendOutcome::ContextLimit
                 if self.has_compacted
-                    && report.ended_by == Some(Decision::Stop(Stop::ContextFull)) =>
+                    && report.ended_by == Some(MonitorAction::Stop(StopCause::ContextFull)) =>
             {
-                Compacted::Ended(Box::new(report))
+                NativeCompactionResult::Ended(Box::new(report))
             }
             other => {
                 let said = || match other {
-                    Outcome::Success => "it did not say that it compacted anything".to_owned(),
+                    BackendOutcome::Success => {
+                        "it did not say that it compacted anything".to_owned()
+                    }
                     other => other.to_string(),
                 };
-                Compacted::No(Some(self.refusal.take().unwrap_or_else(said)))
+                NativeCompactionResult::No(Some(self.refusal.take().unwrap_or_else(said)))
             }
         })
     }
 
     /// Goes on with the session that was compacted.
-    fn resume(&mut self, id: &str) -> Result<RunReport, ProcError> {
-        self.compactions.push(Compaction::Native);
+    fn resume(&mut self, id: &str) -> Result<BackendRunReport, ProcError> {
+        self.compactions.push(SessionCompaction::Native);
         let asked = &self.work.call.request;
         let prompt = format!("{GO_ON}\n\n{}", asked.prompt);
-        let session = Session::Resume { id, before: self.of_session };
-        self.run(&Request { prompt: &prompt, session, ..asked.clone() }, OnCompact::Stop)
+        let session = SessionStart::Resume { id, before: self.of_session };
+        self.run(
+            &BackendRequest { prompt: &prompt, session, ..asked.clone() },
+            FullContextPolicy::Stop,
+        )
     }
 
     /// Begins a new session that is told what happened so far. `refusal` says why the old one could
     /// not be compacted, where that was tried.
-    fn start_over(&mut self, refusal: Option<&str>) -> Result<RunReport, ProcError> {
-        self.compactions.push(Compaction::Digest);
+    fn start_over(&mut self, refusal: Option<&str>) -> Result<BackendRunReport, ProcError> {
+        self.compactions.push(SessionCompaction::Digest);
         if let Some(why) = refusal {
             let told = "a new session goes on from a digest";
             let told = format!("[RALPH] Context not compacted: {why}; {told}");
-            (self.listener)(Heard::Decision(&Decision::Warn(told)));
+            (self.listener)(BackendNotice::Decision(&MonitorAction::Warn(told)));
             self.monitor.begin_empty();
         }
-        self.of_session = Spent::default();
+        self.of_session = RunUsage::default();
         let asked = &self.work.call.request;
         let digest = self.digest.render(self.work.task, &(self.work.diff)());
         let prompt = format!("{digest}\n{TAKE_OVER}\n\n{}", asked.prompt);
-        let request = Request { prompt: &prompt, session: Session::New, ..asked.clone() };
-        self.run(&request, OnCompact::Stop)
+        let request =
+            BackendRequest { prompt: &prompt, session: SessionStart::New, ..asked.clone() };
+        self.run(&request, FullContextPolicy::Stop)
     }
 
-    fn report(self, last: RunReport) -> SessionReport {
+    fn report(self, last: BackendRunReport) -> SessionReport {
         let notes = last.outcome.note(&last.finished.exit).into_iter().collect();
         SessionReport {
             last,

@@ -22,11 +22,12 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use ralph_core::backend::sim::{
-    Access, Ask, COMMAND, Scenario, ScenarioError, Shape, Sigterm, choose, demo, expand,
+    AnswerShape, COMMAND, Scenario, ScenarioError, SigtermReaction, SimAccess, SimInvocation,
+    choose, demo, expand,
 };
 
 use crate::clock::{Clock, ClockError};
-use state::Counters;
+use state::SimCounters;
 
 /// The first argument of the helper that starts a process which gets away.
 const STRAY: &str = "stray";
@@ -69,7 +70,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn run(args: &[OsString]) -> Result<ExitCode, SimError> {
-    let options = Options::parse(args)?;
+    let options = SimOptions::parse(args)?;
     let clock = Clock::from_env()?;
     let scenario = options.scenario()?;
     let prompt = read_prompt()?;
@@ -77,7 +78,7 @@ fn run(args: &[OsString]) -> Result<ExitCode, SimError> {
         Some(path) => format!("{prompt}\n{}", read_text(path)?),
         None => prompt.clone(),
     };
-    let counters = Counters::find(options.scratch.as_deref());
+    let counters = SimCounters::find(options.scratch.as_deref());
     let choice = choose(&scenario, &matched, &mut |name| {
         let twice = options.counted.as_deref() == Some(name);
         counters.get(name).saturating_sub(u64::from(twice))
@@ -88,7 +89,7 @@ fn run(args: &[OsString]) -> Result<ExitCode, SimError> {
             .map_err(|source| SimError::State { path: counters.dir(), source })?;
     }
     let performance = expand(&scenario, &choice, &prompt, &options.ask);
-    if performance.sigterm == Sigterm::Ignored && options.counted.is_none() {
+    if performance.sigterm == SigtermReaction::Ignored && options.counted.is_none() {
         return Err(again(args, &prompt, &choice.counter));
     }
     Ok(perform::perform(&performance, clock))
@@ -127,8 +128,8 @@ fn read_text(path: &PathBuf) -> Result<String, SimError> {
 }
 
 /// Settings from the command line and the environment.
-struct Options {
-    ask: Ask,
+struct SimOptions {
+    ask: SimInvocation,
     scenario: Option<PathBuf>,
     seed: Option<u64>,
     scratch: Option<PathBuf>,
@@ -136,15 +137,15 @@ struct Options {
     counted: Option<String>,
 }
 
-impl Options {
+impl SimOptions {
     fn parse(args: &[OsString]) -> Result<Self, SimError> {
         let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let mut options = Self {
-            ask: Ask {
+            ask: SimInvocation {
                 model: "sim-1".into(),
                 resume: None,
-                shape: Shape::Free,
-                access: Access::Write,
+                shape: AnswerShape::Free,
+                access: SimAccess::Write,
                 max_turns: None,
                 budget: None,
             },
@@ -171,8 +172,8 @@ impl Options {
     ) -> Result<(), SimError> {
         let known = |name| SimError::Value(name);
         match arg.to_str() {
-            Some("--structured") => self.ask.shape = Shape::Structured,
-            Some("--read-only") => self.ask.access = Access::ReadOnly,
+            Some("--structured") => self.ask.shape = AnswerShape::Structured,
+            Some("--read-only") => self.ask.access = SimAccess::ReadOnly,
             Some("--model") => self.ask.model = text(rest.next()).ok_or(known("--model"))?,
             Some("--resume") => {
                 self.ask.resume = Some(text(rest.next()).ok_or(known("--resume"))?);

@@ -4,32 +4,32 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use ralph_core::init::{Entry, Tree};
+use ralph_core::init::{ProjectTree, TreeEntry};
 
 use crate::FileError;
-use crate::file_error::{Action, words};
+use crate::file_error::{FileAction, words};
 
 /// No manifest that a person wrote is larger.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
 /// Collect the facts that [`ralph_core::init`] needs about the project in `root`. Names that are not
 /// UTF-8 are skipped, and so are folders below the root that cannot be listed.
-pub fn survey(root: &Path) -> Result<Tree, FileError> {
-    let mut tree = Tree::default();
+pub fn survey(root: &Path) -> Result<ProjectTree, FileError> {
+    let mut tree = ProjectTree::default();
     let mut open = vec![String::new()];
     while let Some(folder) = open.pop() {
         let directory = root.join(&folder);
         let entries = match fs::read_dir(&directory) {
             Ok(entries) => entries,
             Err(_) if !folder.is_empty() => continue,
-            Err(e) => return Err(FileError::io(Action::Read, &directory)(e)),
+            Err(e) => return Err(FileError::io(FileAction::Read, &directory)(e)),
         };
         for entry in entries.flatten() {
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
             let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
             let found = look(&entry.path(), &path);
-            if found == Entry::Folder && Tree::looks_into(&path) {
+            if found == TreeEntry::Folder && ProjectTree::looks_into(&path) {
                 open.push(path.clone());
             }
             tree.add(path, found);
@@ -39,27 +39,27 @@ pub fn survey(root: &Path) -> Result<Tree, FileError> {
 }
 
 /// Return the entry at `place`, with its text if `path` is worth reading. Links are followed.
-fn look(place: &Path, path: &str) -> Entry {
+fn look(place: &Path, path: &str) -> TreeEntry {
     let meta = match fs::metadata(place) {
-        Ok(meta) if meta.is_dir() => return Entry::Folder,
-        Ok(_) if !Tree::wants(path) => return Entry::File,
-        Err(_) if !Tree::wants(path) => return Entry::File,
+        Ok(meta) if meta.is_dir() => return TreeEntry::Folder,
+        Ok(_) if !ProjectTree::wants(path) => return TreeEntry::File,
+        Err(_) if !ProjectTree::wants(path) => return TreeEntry::File,
         Ok(meta) => meta,
-        Err(e) => return Entry::Unreadable(words(&e)),
+        Err(e) => return TreeEntry::Unreadable(words(&e)),
     };
     // Opening a pipe would wait for somebody to write into it.
     if !meta.is_file() {
-        return Entry::Unreadable("it is not a regular file".to_owned());
+        return TreeEntry::Unreadable("it is not a regular file".to_owned());
     }
     let mut bytes = Vec::new();
     match fs::File::open(place).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)) {
-        Err(e) => Entry::Unreadable(words(&e)),
+        Err(e) => TreeEntry::Unreadable(words(&e)),
         Ok(_) if bytes.len() as u64 > LARGEST => {
-            Entry::Unreadable(format!("it is larger than {} MiB", LARGEST >> 20))
+            TreeEntry::Unreadable(format!("it is larger than {} MiB", LARGEST >> 20))
         }
         Ok(_) => match String::from_utf8(bytes) {
-            Ok(text) => Entry::Text(text),
-            Err(_) => Entry::Unreadable("it is not UTF-8 text".to_owned()),
+            Ok(text) => TreeEntry::Text(text),
+            Err(_) => TreeEntry::Unreadable("it is not UTF-8 text".to_owned()),
         },
     }
 }
@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    fn tree(project: &TestProject) -> Tree {
+    fn tree(project: &TestProject) -> ProjectTree {
         survey(project.root()).unwrap()
     }
 
@@ -87,8 +87,8 @@ mod tests {
         assert_eq!(tree.text("package.json"), Some("{}"));
         assert_eq!(tree.text("web/package.json"), Some("[]"));
         assert_eq!(tree.text(".ralph/config/ralph.conf"), Some("A=1\n"));
-        assert_eq!(tree.get("README.md"), Some(&Entry::File));
-        assert_eq!(tree.get("web/src"), Some(&Entry::Folder));
+        assert_eq!(tree.get("README.md"), Some(&TreeEntry::File));
+        assert_eq!(tree.get("web/src"), Some(&TreeEntry::Folder));
         assert_eq!(tree.get("web/src/package.json"), None);
         assert_eq!(tree.get("node_modules/a"), None);
     }
@@ -102,7 +102,7 @@ mod tests {
         p.run(["-c", "mkfifo Makefile"]).ok();
         let tree = tree(&p);
         let why = |path: &str| match tree.get(path) {
-            Some(Entry::Unreadable(why)) => why.clone(),
+            Some(TreeEntry::Unreadable(why)) => why.clone(),
             other => panic!("{path}: {other:?}"),
         };
         assert_eq!(why("Cargo.toml"), "it is not UTF-8 text");

@@ -22,26 +22,26 @@ const LOOK_TWICE: Duration = Duration::from_secs(2);
 
 /// Hears of changes of a few files.
 #[derive(Debug)]
-pub struct Watch {
+pub struct FileWatch {
     paths: Vec<PathBuf>,
-    seen: Vec<Option<Stamp>>,
-    ears: Option<Ears>,
+    seen: Vec<Option<WatchedFileStamp>>,
+    ears: Option<FileWatchEvents>,
 }
 
 /// State of a file: inode, length, and modification time in seconds and nanoseconds.
-type Stamp = (u64, u64, i64, i64);
+type WatchedFileStamp = (u64, u64, i64, i64);
 
 #[derive(Debug)]
-struct Ears {
+struct FileWatchEvents {
     /// Tells as long as it lives.
     _watcher: RecommendedWatcher,
     told: Receiver<()>,
 }
 
-impl Watch {
+impl FileWatch {
     /// Watch these files, which need not exist. What they are now is known.
     pub fn on(paths: Vec<PathBuf>) -> Self {
-        let ears = Ears::on(&paths);
+        let ears = FileWatchEvents::on(&paths);
         let seen = stamps(&paths);
         Self { paths, seen, ears }
     }
@@ -74,7 +74,7 @@ impl Watch {
     }
 }
 
-impl Ears {
+impl FileWatchEvents {
     fn on(paths: &[PathBuf]) -> Option<Self> {
         let (tell, told) = sync_channel(1);
         let mut watcher = notify::recommended_watcher(move |_| {
@@ -93,7 +93,7 @@ impl Ears {
     }
 }
 
-fn stamps(paths: &[PathBuf]) -> Vec<Option<Stamp>> {
+fn stamps(paths: &[PathBuf]) -> Vec<Option<WatchedFileStamp>> {
     let stamp = |path: &PathBuf| {
         let meta = fs::metadata(path).ok()?;
         Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
@@ -112,7 +112,7 @@ mod tests {
     fn a_file_that_comes_changes_is_replaced_or_goes_is_heard_of() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("inbox.jsonl");
-        let mut watch = Watch::on(vec![file.clone()]);
+        let mut watch = FileWatch::on(vec![file.clone()]);
         assert!(!watch.changed(Duration::ZERO));
         put_view(&file, b"one\n").unwrap();
         assert!(watch.changed(AGES));
@@ -129,7 +129,7 @@ mod tests {
     fn a_change_wakes_whoever_waits_and_neighbours_do_not() {
         let place = tempfile::tempdir().unwrap();
         let (file, other) = (place.path().join("a"), place.path().join("b"));
-        let mut watch = Watch::on(vec![file.clone()]);
+        let mut watch = FileWatch::on(vec![file.clone()]);
         put_view(&other, b"x").unwrap();
         assert!(!watch.changed(Duration::from_millis(50)));
         let writer = std::thread::spawn(move || put_view(&file, b"x").unwrap());
@@ -141,7 +141,7 @@ mod tests {
     fn without_notification_a_look_now_and_then_does_the_same() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("not/yet/there");
-        let mut watch = Watch::on(vec![file.clone()]);
+        let mut watch = FileWatch::on(vec![file.clone()]);
         watch.ears = None;
         put_view(&file, b"x").unwrap();
         assert!(watch.changed(AGES));

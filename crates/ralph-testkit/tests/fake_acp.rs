@@ -8,17 +8,18 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ralph_core::backend::acp::{Acp, Options};
+use ralph_core::backend::acp::{AcpDriver, AcpOptions};
 use ralph_core::backend::{
-    Driver, Ending, Event, Exit, Outcome, Permissions, Request, Session, Spent, Stop,
+    BackendDriver, BackendEvent, BackendExit, BackendOutcome, BackendPermissions, BackendRequest,
+    ProcessEnding, RunUsage, SessionStart, StopCause,
 };
 
 /// How a run went.
 struct Run {
-    outcome: Outcome,
-    events: Vec<Event>,
+    outcome: BackendOutcome,
+    events: Vec<BackendEvent>,
     answer: String,
-    spent: Spent,
+    spent: RunUsage,
 }
 
 /// When to ask the agent to stop.
@@ -28,8 +29,8 @@ enum Cancel {
     AtTheFirstWord,
 }
 
-fn run(dir: &Path, prompt: &str, permissions: Permissions, cancel: Cancel) -> Run {
-    let request = Request {
+fn run(dir: &Path, prompt: &str, permissions: BackendPermissions, cancel: Cancel) -> Run {
+    let request = BackendRequest {
         prompt,
         system: None,
         model: None,
@@ -37,12 +38,12 @@ fn run(dir: &Path, prompt: &str, permissions: Permissions, cancel: Cancel) -> Ru
         permissions,
         mcp: None,
         schema: None,
-        session: Session::New,
+        session: SessionStart::New,
         budget: None,
         scratch: "/nowhere",
         as_root: false,
     };
-    let driver = Acp::new(Options {
+    let driver = AcpDriver::new(AcpOptions {
         name: "fake".into(),
         program: env!("CARGO_BIN_EXE_fake-acp").into(),
         args: vec!["--modes".into()],
@@ -64,7 +65,8 @@ fn run(dir: &Path, prompt: &str, permissions: Permissions, cancel: Cancel) -> Ru
         let _gone = pipe.write_all(&reader.outgoing());
         let Some(line) = lines.next() else { break };
         reader.line(&line.unwrap(), &mut events);
-        if cancel == Cancel::AtTheFirstWord && matches!(events.last(), Some(Event::Text(_))) {
+        if cancel == Cancel::AtTheFirstWord && matches!(events.last(), Some(BackendEvent::Text(_)))
+        {
             reader.cancel();
         }
         if !reader.wants_input() {
@@ -75,9 +77,9 @@ fn run(dir: &Path, prompt: &str, permissions: Permissions, cancel: Cancel) -> Ru
     let exit = if prompt.contains("linger") {
         child.kill().unwrap();
         child.wait().unwrap();
-        Exit { ending: Ending::Signal(9), stopped: Some(Stop::Lingered) }
+        BackendExit { ending: ProcessEnding::Signal(9), stopped: Some(StopCause::Lingered) }
     } else {
-        Exit::code(child.wait().unwrap().code().unwrap())
+        BackendExit::code(child.wait().unwrap().code().unwrap())
     };
     let outcome = reader.outcome(&exit, "");
     Run { outcome, events, answer: reader.answer().to_owned(), spent: reader.spent() }
@@ -87,26 +89,28 @@ fn run(dir: &Path, prompt: &str, permissions: Permissions, cancel: Cancel) -> Ru
 fn the_agent_makes_a_file_and_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let prompt = "noise\nsay I write.\nread a.txt\nask a.txt\ncost 0.5\nsay Done.";
-    let run = run(dir.path(), prompt, Permissions::Bypass, Cancel::Never);
-    assert_eq!(run.outcome, Outcome::Success);
+    let run = run(dir.path(), prompt, BackendPermissions::Bypass, Cancel::Never);
+    assert_eq!(run.outcome, BackendOutcome::Success);
     assert_eq!(
         fs::read_to_string(dir.path().join("a.txt")).unwrap(),
         "hello from the fake agent\n"
     );
     assert_eq!(run.answer, "Done.");
     assert_eq!(run.spent.cost, Some(0.5));
-    let called = |e: &Event| matches!(e, Event::ToolCall { name, .. } if name == "write");
+    let called =
+        |e: &BackendEvent| matches!(e, BackendEvent::ToolCall { name, .. } if name == "write");
     assert_eq!(run.events.iter().filter(|event| called(event)).count(), 1);
 }
 
 #[test]
 fn without_permission_no_file_is_made_and_the_run_says_so() {
-    for permissions in [Permissions::Default, Permissions::ReadOnly] {
+    for permissions in [BackendPermissions::Default, BackendPermissions::ReadOnly] {
         let dir = tempfile::tempdir().unwrap();
         let run = run(dir.path(), "ask a.txt", permissions, Cancel::Never);
-        let denied = Event::Denied { tool: "write".into(), reason: Some("write a.txt".into()) };
+        let denied =
+            BackendEvent::Denied { tool: "write".into(), reason: Some("write a.txt".into()) };
         assert!(run.events.contains(&denied));
-        let is_work = permissions == Permissions::Default;
+        let is_work = permissions == BackendPermissions::Default;
         assert_eq!(run.outcome.word(), if is_work { "permission_denied" } else { "success" });
         assert!(!dir.path().join("a.txt").exists());
     }
@@ -123,9 +127,9 @@ fn every_way_to_fail_has_its_outcome() {
         ("say half\ncrash", "crash"),
         ("say all\nlinger", "success"),
     ] {
-        let run = run(dir.path(), prompt, Permissions::Bypass, Cancel::Never);
+        let run = run(dir.path(), prompt, BackendPermissions::Bypass, Cancel::Never);
         assert_eq!(run.outcome.word(), word, "{prompt}");
     }
-    let run = run(dir.path(), "say x\nhang", Permissions::Bypass, Cancel::AtTheFirstWord);
-    assert_eq!(run.outcome, Outcome::Cancelled);
+    let run = run(dir.path(), "say x\nhang", BackendPermissions::Bypass, Cancel::AtTheFirstWord);
+    assert_eq!(run.outcome, BackendOutcome::Cancelled);
 }

@@ -21,12 +21,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ralph_core::cycle::{Record, Remark};
+use ralph_core::cycle::{JournalRecord, Remark};
 use ralph_host::clock::Clock;
-use ralph_host::ids::Ids;
+use ralph_host::ids::IdSource;
 use ralph_host::project::Project;
-use ralph_host::store::{Durability, Holder, Journal, Store};
-use ralph_web::{Options, Remote, Server};
+use ralph_host::store::{Durability, Journal, LedgerStore, LockHolder};
+use ralph_web::{RemoteAccess, ServerOptions, WebServer};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -67,15 +67,16 @@ fn main() -> Outcome<()> {
 /// The server, in a process of its own, until its standard input ends.
 fn serve(root: &Path) -> Outcome<()> {
     let project = Project::discover(root)?;
-    let store = Store::new(project.state_dir(), Holder::this_process("now"));
-    let options = Options {
+    let store = LedgerStore::new(project.state_dir(), LockHolder::this_process("now"));
+    let options = ServerOptions {
         bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
         port: 0,
-        remote: Remote::Refuse,
+        remote: RemoteAccess::Refuse,
         plan: None,
         new_token: false,
     };
-    let server = Server::bind(project, store, Clock::default(), Ids::seeded(1), vec![], options)?;
+    let server =
+        WebServer::bind(project, store, Clock::default(), IdSource::seeded(1), vec![], options)?;
     println!("{}", server.link());
     thread::spawn(move || server.run());
     let _end = std::io::stdin().read_to_end(&mut Vec::new());
@@ -150,7 +151,7 @@ impl Drop for Site {
 
 fn write(journal: &mut Journal, n: usize) -> Outcome<()> {
     let message = format!("event number {n} of a benchmark, as long as most of them are");
-    let record = Record::Warned(Remark::new(message));
+    let record = JournalRecord::Warned(Remark::new(message));
     journal.append("2025-01-20T10:30:00Z".into(), record, Durability::Eventual)?;
     Ok(())
 }

@@ -3,12 +3,12 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use ralph_host::store::StoreError;
+use ralph_host::store::LedgerStoreError;
 use ralph_host::{FileError, project::Project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::Response;
+use crate::http::HttpResponse;
 
 /// Error that keeps the server from starting.
 #[derive(Debug, thiserror::Error)]
@@ -53,12 +53,12 @@ pub(crate) struct ErrorAnswer {
 
 /// A request that cannot be met.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct HttpRefusal {
     status: u16,
     message: String,
 }
 
-impl Refusal {
+impl HttpRefusal {
     pub(crate) fn new(status: u16, message: impl Into<String>) -> Self {
         Self { status, message: message.into() }
     }
@@ -77,13 +77,13 @@ impl Refusal {
         Self::new(500, message.to_string().replace(&root, ""))
     }
 
-    pub(crate) fn response(&self) -> Response {
-        Response::json(self.status, &ErrorAnswer { error: self.message.clone() })
+    pub(crate) fn response(&self) -> HttpResponse {
+        HttpResponse::json(self.status, &ErrorAnswer { error: self.message.clone() })
     }
 }
 
-impl From<StoreError> for Refusal {
-    fn from(error: StoreError) -> Self {
+impl From<LedgerStoreError> for HttpRefusal {
+    fn from(error: LedgerStoreError) -> Self {
         let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
         Self::new(500, format!("{error}{hint}"))
     }

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ralph_core::cycle::{Entry, Event, History, events_of};
+use ralph_core::cycle::{History, JournalEntry, LoopEvent, events_of};
 use ralph_core::dashboard::redact::Redactor;
 use ralph_core::dashboard::{AgentRows, Timeline};
-use ralph_host::store::{JournalTail, Spill};
+use ralph_host::store::{JournalTail, SpilledLines};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -21,21 +21,21 @@ use crate::limits;
 use crate::stream::LogOwner;
 
 /// Data from the journal that all requests share.
-pub(crate) struct Feed {
-    inner: Mutex<Inner>,
+pub(crate) struct JournalFeed {
+    inner: Mutex<JournalFeedState>,
     news: Condvar,
 }
 
 /// History and events of the journal so far.
-pub(crate) struct Inner {
+pub(crate) struct JournalFeedState {
     tail: JournalTail,
     redactor: Redactor,
     pub(crate) history: History,
     pub(crate) timeline: Timeline,
     pub(crate) agents: AgentRows,
     /// All events, while the disk takes them.
-    all: Option<Spill>,
-    recent: VecDeque<Kept>,
+    all: Option<SpilledLines>,
+    recent: VecDeque<FeedEvent>,
     last: u64,
     state_dir: PathBuf,
     /// Grows when anything changed that is not an event: another file, another process.
@@ -53,25 +53,25 @@ pub(crate) struct Inner {
 struct NumberedEvent<'a> {
     id: u64,
     #[serde(flatten)]
-    event: Event<'a>,
+    event: LoopEvent<'a>,
 }
 
 /// An event as it is told, from the first time that somebody asks for it on: to look for secrets takes
 /// longer than all the rest, and nobody looks at most of a long history.
-enum Kept {
+enum FeedEvent {
     Read(Box<str>),
     Told(Arc<str>),
 }
 
-impl Feed {
+impl JournalFeed {
     pub(crate) fn new(state_dir: &Path, redactor: Redactor) -> Self {
-        let inner = Inner {
+        let inner = JournalFeedState {
             tail: JournalTail::new(state_dir),
             redactor,
             history: History::default(),
             timeline: Timeline::default(),
             agents: AgentRows::default(),
-            all: Spill::new(state_dir).ok(),
+            all: SpilledLines::new(state_dir).ok(),
             recent: VecDeque::new(),
             last: 0,
             state_dir: state_dir.to_owned(),
@@ -84,13 +84,13 @@ impl Feed {
     }
 
     /// Return the locked data without reading the journal.
-    pub(crate) fn known(&self) -> MutexGuard<'_, Inner> {
+    pub(crate) fn known(&self) -> MutexGuard<'_, JournalFeedState> {
         // A thread that panicked left whole values behind.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Return the locked data after reading the new records of the journal.
-    pub(crate) fn fresh(&self) -> MutexGuard<'_, Inner> {
+    pub(crate) fn fresh(&self) -> MutexGuard<'_, JournalFeedState> {
         let mut inner = self.known();
         if inner.look() {
             self.news.notify_all();
@@ -104,8 +104,12 @@ impl Feed {
     }
 
     /// Wait until there is an event after `last`, or something else changed, or the time is over.
-    pub(crate) fn wait(&self, seen: Seen, limit: Duration) -> MutexGuard<'_, Inner> {
-        let same = |inner: &mut Inner| {
+    pub(crate) fn wait(
+        &self,
+        seen: FeedPosition,
+        limit: Duration,
+    ) -> MutexGuard<'_, JournalFeedState> {
+        let same = |inner: &mut JournalFeedState| {
             inner.last() == seen.last && inner.tick == seen.tick && inner.epoch == seen.epoch
         };
         let waited = self.news.wait_timeout_while(self.known(), limit, same);
@@ -115,13 +119,13 @@ impl Feed {
 
 /// Position of a stream: the last event that it sent, and the counters of other changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct FeedPosition {
     pub(crate) last: u64,
     pub(crate) tick: u64,
     pub(crate) epoch: u64,
 }
 
-impl Inner {
+impl JournalFeedState {
     /// Read what is new; whether there was anything.
     fn look(&mut self) -> bool {
         let mut changed = false;
@@ -153,13 +157,13 @@ impl Inner {
         self.history = History::default();
         self.timeline = Timeline::default();
         self.agents = AgentRows::default();
-        self.all = Spill::new(&self.state_dir).ok();
+        self.all = SpilledLines::new(&self.state_dir).ok();
         self.recent.clear();
         self.last = 0;
         self.epoch += 1;
     }
 
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, entry: &JournalEntry) {
         self.history.add(entry);
         self.timeline.add(entry);
         self.agents.add(entry);
@@ -174,7 +178,7 @@ impl Inner {
             if self.recent.len() == limits::RECENT {
                 self.recent.pop_front();
             }
-            self.recent.push_back(Kept::Read(text.into_boxed_str()));
+            self.recent.push_back(FeedEvent::Read(text.into_boxed_str()));
         }
     }
 
@@ -210,12 +214,12 @@ impl Inner {
         }
         let skip = usize::try_from(number + 1 - self.first_recent()).unwrap_or(usize::MAX);
         let told = self.recent.iter_mut().skip(skip).take(most).map(|kept| {
-            if let Kept::Read(text) = kept {
-                *kept = Kept::Told(told(text, &self.redactor));
+            if let FeedEvent::Read(text) = kept {
+                *kept = FeedEvent::Told(told(text, &self.redactor));
             }
             match kept {
-                Kept::Told(text) => Arc::clone(text),
-                Kept::Read(text) => Arc::from(text.as_ref()),
+                FeedEvent::Told(text) => Arc::clone(text),
+                FeedEvent::Read(text) => Arc::from(text.as_ref()),
             }
         });
         (number + 1..).zip(told).collect()
@@ -243,7 +247,7 @@ fn told(text: &str, redactor: &Redactor) -> Arc<str> {
 
 #[cfg(test)]
 mod tests {
-    use ralph_core::cycle::{Record, Remark};
+    use ralph_core::cycle::{JournalRecord, Remark};
     use ralph_host::store::{Durability, Journal};
 
     use super::*;
@@ -261,10 +265,10 @@ mod tests {
         let all = limits::RECENT as u64 + 500;
         for n in 0..all {
             let text = format!("number {n}, sk-ant-api03-{}", "a1B2".repeat(12));
-            let record = Record::Warned(Remark::new(text));
+            let record = JournalRecord::Warned(Remark::new(text));
             journal.append("2025-01-20T10:30:00Z".into(), record, Durability::Eventual).unwrap();
         }
-        let feed = Feed::new(place.path(), Redactor::new(&[]));
+        let feed = JournalFeed::new(place.path(), Redactor::new(&[]));
         let mut inner = feed.fresh();
         assert_eq!((inner.first(), inner.last()), (1, all));
         for from in [0, 1, 498, 499, 500, 501, all - 3, all, all + 1, u64::MAX] {

@@ -9,12 +9,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::error::Refusal;
-use crate::http::{Method, Request, Response};
+use crate::error::HttpRefusal;
+use crate::http::{HttpMethod, HttpRequest, HttpResponse};
 
 /// Permission for requests from other machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remote {
+pub enum RemoteAccess {
     Refuse,
     Allow,
 }
@@ -26,20 +26,20 @@ pub(crate) fn is_local(address: IpAddr) -> bool {
 
 /// Address and token that a request has to match.
 #[derive(Clone, Debug)]
-pub(crate) struct Guard {
+pub(crate) struct RequestGuard {
     address: SocketAddr,
     token: String,
 }
 
 /// Decision about a request, made before it is answered.
 #[derive(Debug)]
-pub(crate) enum Admission {
+pub(crate) enum RequestAdmission {
     Enter,
     /// Request that is answered with this response only.
-    Refuse(Response),
+    Refuse(HttpResponse),
 }
 
-impl Guard {
+impl RequestGuard {
     pub(crate) fn new(address: SocketAddr, token: String) -> Self {
         Self { address, token }
     }
@@ -64,9 +64,10 @@ impl Guard {
         format!("ralph-{}", self.address.port())
     }
 
-    pub(crate) fn admit(&self, request: &Request) -> Admission {
-        let refuse =
-            |status, words: &str| Admission::Refuse(Refusal::new(status, words).response());
+    pub(crate) fn admit(&self, request: &HttpRequest) -> RequestAdmission {
+        let refuse = |status, words: &str| {
+            RequestAdmission::Refuse(HttpRefusal::new(status, words).response())
+        };
         let Some(host) = request.header("host").filter(|_| request.count("host") == 1) else {
             return refuse(400, "one Host header is needed");
         };
@@ -84,26 +85,26 @@ impl Guard {
         }
         if let Some(token) = bearer(request) {
             return match same(token, &self.token) {
-                true => Admission::Enter,
+                true => RequestAdmission::Enter,
                 false => refuse(401, "that token does not open this server"),
             };
         }
         if let Some(token) = request.asked("token") {
-            let page = request.method == Method::Get && request.path == "/";
+            let page = request.method == HttpMethod::Get && request.path == "/";
             return match page && same(token, &self.token) {
-                true => Admission::Refuse(self.welcome()),
-                false => Admission::Refuse(closed()),
+                true => RequestAdmission::Refuse(self.welcome()),
+                false => RequestAdmission::Refuse(closed()),
             };
         }
         if !self.has_cookie(request) {
-            let page = request.method == Method::Get && request.path == "/";
+            let page = request.method == HttpMethod::Get && request.path == "/";
             let words = "a token is needed: open the link that `ralph serve` printed";
-            return if page { Admission::Refuse(closed()) } else { refuse(401, words) };
+            return if page { RequestAdmission::Refuse(closed()) } else { refuse(401, words) };
         }
         if request.method.changes() && origin.is_none() {
             return refuse(403, "a change needs an Origin, or a bearer token");
         }
-        Admission::Enter
+        RequestAdmission::Enter
     }
 
     /// Whether a Host is one of this server's.
@@ -132,7 +133,7 @@ impl Guard {
         origin.strip_prefix("http://").is_some_and(|from| from.eq_ignore_ascii_case(host))
     }
 
-    fn has_cookie(&self, request: &Request) -> bool {
+    fn has_cookie(&self, request: &HttpRequest) -> bool {
         let name = self.cookie();
         request
             .headers
@@ -145,7 +146,7 @@ impl Guard {
 
     /// The token becomes a cookie, and a page of our own leads on: a cookie that only this site sends
     /// would not be sent if another page had led here.
-    fn welcome(&self) -> Response {
+    fn welcome(&self) -> HttpResponse {
         let cookie = format!(
             "{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000",
             self.cookie(),
@@ -153,20 +154,20 @@ impl Guard {
         );
         let page = "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=\"0;url=/\">\
                     <title>ralph</title><p><a href=\"/\">ralph</a>";
-        Response::new(200, "text/html; charset=utf-8", page).with("Set-Cookie", cookie)
+        HttpResponse::new(200, "text/html; charset=utf-8", page).with("Set-Cookie", cookie)
     }
 }
 
-fn closed() -> Response {
+fn closed() -> HttpResponse {
     let page = "<!doctype html><html lang=en><meta charset=utf-8>\
                 <meta name=viewport content=\"width=device-width\"><title>ralph</title>\
                 <h1>This dashboard needs its link</h1>\
                 <p>Open the address that <code>ralph serve</code> printed in your terminal. \
                 It holds a token and looks like <code>http://127.0.0.1:7878/?token=…</code>.";
-    Response::new(401, "text/html; charset=utf-8", page)
+    HttpResponse::new(401, "text/html; charset=utf-8", page)
 }
 
-fn bearer(request: &Request) -> Option<&str> {
+fn bearer(request: &HttpRequest) -> Option<&str> {
     request.header("authorization")?.strip_prefix("Bearer ").map(str::trim)
 }
 

@@ -10,7 +10,7 @@ use crate::limits;
 
 /// Method of a request, as far as routes distinguish them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Method {
+pub(crate) enum HttpMethod {
     Get,
     Head,
     Post,
@@ -19,7 +19,7 @@ pub(crate) enum Method {
     Other,
 }
 
-impl Method {
+impl HttpMethod {
     /// Whether a request may change something.
     pub(crate) fn is_change(self) -> bool {
         !matches!(self, Self::Get | Self::Head)
@@ -44,8 +44,8 @@ impl Method {
 
 /// Request as it was read from a connection.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
-    pub(crate) method: Method,
+pub(crate) struct HttpRequest {
+    pub(crate) method: HttpMethod,
     /// The path, decoded, without the query.
     pub(crate) path: String,
     /// Pairs of the query, decoded.
@@ -57,15 +57,15 @@ pub(crate) struct Request {
 
 /// Why a request cannot be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Unreadable {
+pub(crate) enum HttpReadError {
     /// Nothing to answer: it went away or took too long.
     Gone,
     /// Answered with this status and these words.
     Refused(u16, &'static str),
 }
 
-impl Request {
-    pub(crate) fn read(stream: &mut TcpStream) -> Result<Self, Unreadable> {
+impl HttpRequest {
+    pub(crate) fn read(stream: &mut TcpStream) -> Result<Self, HttpReadError> {
         let until = Instant::now() + limits::REQUEST;
         let mut bytes = Vec::with_capacity(1024);
         let head = loop {
@@ -73,12 +73,12 @@ impl Request {
                 break at;
             }
             if bytes.len() > limits::HEAD {
-                return Err(Unreadable::Refused(431, "the headers are too long"));
+                return Err(HttpReadError::Refused(431, "the headers are too long"));
             }
             more(stream, &mut bytes, until)?;
         };
         if head > limits::HEAD {
-            return Err(Unreadable::Refused(431, "the headers are too long"));
+            return Err(HttpReadError::Refused(431, "the headers are too long"));
         }
         let mut request = Self::head(&bytes[..head])?;
         let length = request.body_length()?;
@@ -87,14 +87,14 @@ impl Request {
             more(stream, &mut body, until)?;
         }
         if body.len() > length {
-            return Err(Unreadable::Refused(400, "one request a connection"));
+            return Err(HttpReadError::Refused(400, "one request a connection"));
         }
         request.body = body;
         Ok(request)
     }
 
-    fn head(bytes: &[u8]) -> Result<Self, Unreadable> {
-        let bad = Unreadable::Refused(400, "this is no HTTP request");
+    fn head(bytes: &[u8]) -> Result<Self, HttpReadError> {
+        let bad = HttpReadError::Refused(400, "this is no HTTP request");
         let Ok(text) = std::str::from_utf8(bytes) else { return Err(bad) };
         let mut lines = text.split("\r\n");
         let mut words = lines.next().unwrap_or_default().split(' ');
@@ -107,11 +107,11 @@ impl Request {
             return Err(bad);
         }
         let method = match method {
-            "GET" => Method::Get,
-            "HEAD" => Method::Head,
-            "POST" => Method::Post,
-            "DELETE" => Method::Delete,
-            word if word.bytes().all(|b| b.is_ascii_alphabetic()) => Method::Other,
+            "GET" => HttpMethod::Get,
+            "HEAD" => HttpMethod::Head,
+            "POST" => HttpMethod::Post,
+            "DELETE" => HttpMethod::Delete,
+            word if word.bytes().all(|b| b.is_ascii_alphabetic()) => HttpMethod::Other,
             _ => return Err(bad),
         };
         let mut headers = Vec::new();
@@ -128,22 +128,22 @@ impl Request {
         Ok(Self { method, path, query: pairs(query), headers, body: Vec::new() })
     }
 
-    fn body_length(&self) -> Result<usize, Unreadable> {
+    fn body_length(&self) -> Result<usize, HttpReadError> {
         if self.header("transfer-encoding").is_some() {
-            return Err(Unreadable::Refused(501, "send the length of the body"));
+            return Err(HttpReadError::Refused(501, "send the length of the body"));
         }
         let mut lengths = self.headers.iter().filter(|(name, _)| name == "content-length");
         let (first, second) = (lengths.next(), lengths.next());
         if second.is_some() {
-            return Err(Unreadable::Refused(400, "the body has two lengths"));
+            return Err(HttpReadError::Refused(400, "the body has two lengths"));
         }
         let Some((_, value)) = first else { return Ok(0) };
         let digits = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
         match value.parse::<usize>() {
             Ok(length) if digits && length <= limits::BODY => Ok(length),
-            Ok(_) if digits => Err(Unreadable::Refused(413, "the body is too long")),
-            _ if digits => Err(Unreadable::Refused(413, "the body is too long")),
-            _ => Err(Unreadable::Refused(400, "the length of the body is no number")),
+            Ok(_) if digits => Err(HttpReadError::Refused(413, "the body is too long")),
+            _ if digits => Err(HttpReadError::Refused(413, "the body is too long")),
+            _ => Err(HttpReadError::Refused(400, "the length of the body is no number")),
         }
     }
 
@@ -168,24 +168,24 @@ impl Request {
     }
 }
 
-fn more(stream: &mut TcpStream, bytes: &mut Vec<u8>, until: Instant) -> Result<(), Unreadable> {
+fn more(stream: &mut TcpStream, bytes: &mut Vec<u8>, until: Instant) -> Result<(), HttpReadError> {
     let left = until.saturating_duration_since(Instant::now());
     if left.is_zero() || stream.set_read_timeout(Some(left.max(Duration::from_millis(1)))).is_err()
     {
-        return Err(Unreadable::Refused(408, "the request took too long"));
+        return Err(HttpReadError::Refused(408, "the request took too long"));
     }
     let mut piece = [0; 8192];
     match stream.read(&mut piece) {
-        Ok(0) => Err(Unreadable::Gone),
+        Ok(0) => Err(HttpReadError::Gone),
         Ok(length) => {
             bytes.extend_from_slice(&piece[..length]);
             Ok(())
         }
         Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
         Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-            Err(Unreadable::Refused(408, "the request took too long"))
+            Err(HttpReadError::Refused(408, "the request took too long"))
         }
-        Err(_) => Err(Unreadable::Gone),
+        Err(_) => Err(HttpReadError::Gone),
     }
 }
 
@@ -220,7 +220,7 @@ fn pairs(query: &str) -> Vec<(String, String)> {
 
 /// Response to a request, with its headers and its body.
 #[derive(Clone, Debug)]
-pub(crate) struct Response {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     kind: &'static str,
     headers: Vec<(&'static str, String)>,
@@ -232,7 +232,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       img-src 'self' data:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-impl Response {
+impl HttpResponse {
     pub(crate) fn new(status: u16, kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
         Self { status, kind, headers: Vec::new(), body: body.into() }
     }
@@ -249,9 +249,9 @@ impl Response {
     }
 
     /// Write it; a client that went away is no reason to complain.
-    pub(crate) fn write(&self, stream: &mut TcpStream, method: Method) {
+    pub(crate) fn write(&self, stream: &mut TcpStream, method: HttpMethod) {
         let mut out = self.head(Some(self.body.len()));
-        if method != Method::Head {
+        if method != HttpMethod::Head {
             out.extend_from_slice(&self.body);
         }
         let _gone = stream.write_all(&out).and_then(|()| stream.flush());
@@ -319,8 +319,8 @@ mod tests {
     #[test]
     fn a_request_is_taken_apart() {
         let head = b"GET /api/tasks/t%2D1?after=7&x=a+b HTTP/1.1\r\nHost: a\r\nCookie:  c ";
-        let request = Request::head(head).unwrap();
-        assert_eq!((request.method, request.path.as_str()), (Method::Get, "/api/tasks/t-1"));
+        let request = HttpRequest::head(head).unwrap();
+        assert_eq!((request.method, request.path.as_str()), (HttpMethod::Get, "/api/tasks/t-1"));
         assert_eq!((request.number("after"), request.asked("x")), (Some(7), Some("a b")));
         assert_eq!((request.header("host"), request.header("cookie")), (Some("a"), Some("c")));
     }
@@ -339,7 +339,7 @@ mod tests {
             b"GET /\xff HTTP/1.1",
             b"BR3W / HTTP/1.1",
         ] {
-            assert!(Request::head(head).is_err(), "{}", String::from_utf8_lossy(head));
+            assert!(HttpRequest::head(head).is_err(), "{}", String::from_utf8_lossy(head));
         }
     }
 
@@ -347,7 +347,7 @@ mod tests {
     fn a_body_has_one_length_within_the_limit() {
         let of = |more: &str| {
             let head = format!("POST / HTTP/1.1\r\nHost: a{more}");
-            Request::head(head.as_bytes()).unwrap().body_length()
+            HttpRequest::head(head.as_bytes()).unwrap().body_length()
         };
         assert_eq!(of("\r\nContent-Length: 5"), Ok(5));
         assert_eq!(of(""), Ok(0));

@@ -31,5 +31,5 @@ mod sse;
 mod stream;
 
 pub use error::ServeError;
-pub use guard::Remote;
-pub use server::{Options, Server};
+pub use guard::RemoteAccess;
+pub use server::{ServerOptions, WebServer};

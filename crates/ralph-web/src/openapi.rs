@@ -5,7 +5,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::error::ErrorAnswer;
-use crate::http::Method;
+use crate::http::HttpMethod;
 use crate::routes::{LARGEST, NUMBERS, Route};
 
 /// Make the OpenAPI description of these routes from the types of their bodies and answers.
@@ -62,10 +62,10 @@ pub(crate) fn describe(routes: &[Route]) -> Value {
     })
 }
 
-fn method_key(method: Method) -> &'static str {
+fn method_key(method: HttpMethod) -> &'static str {
     match method {
-        Method::Post => "post",
-        Method::Delete => "delete",
+        HttpMethod::Post => "post",
+        HttpMethod::Delete => "delete",
         _ => "get",
     }
 }
@@ -83,7 +83,7 @@ fn responses(route: &Route, answer: &Schema) -> Value {
     if route.body.is_some() {
         refusals.extend(["400", "413", "415"]);
     }
-    let status = if route.method == Method::Post { "202" } else { "200" };
+    let status = if route.method == HttpMethod::Post { "202" } else { "200" };
     let mut all = json!({ status: {
         "description": "Done", "content": { "application/json": { "schema": answer } },
     }});

@@ -9,23 +9,24 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::api::{attempts, control, events, inbox, memory, overview};
-use crate::error::Refusal;
-use crate::http::{Method, Request, Response};
+use crate::error::HttpRefusal;
+use crate::http::{HttpMethod, HttpRequest, HttpResponse};
 use crate::openapi;
-use crate::site::Site;
+use crate::site::ServerContext;
 
 /// Function that answers a request. The text is the part of the path that stands for `{id}`.
-type Handler<T> = fn(&Site, &Request, &str) -> Result<T, Refusal>;
+type RouteHandler<T> = fn(&ServerContext, &HttpRequest, &str) -> Result<T, HttpRefusal>;
 
 /// Function that answers a request with a JSON value.
-type JsonHandler = Box<dyn Fn(&Site, &Request, &str) -> Result<Value, Refusal> + Send + Sync>;
+type JsonHandler =
+    Box<dyn Fn(&ServerContext, &HttpRequest, &str) -> Result<Value, HttpRefusal> + Send + Sync>;
 
 /// Function that makes the schema of a type.
 type SchemaSource = fn(&mut SchemaGenerator) -> Schema;
 
 /// One route of the API: what is asked, what answers, and what the description says about it.
 pub(crate) struct Route {
-    pub(crate) method: Method,
+    pub(crate) method: HttpMethod,
     /// The path with at most one `{id}`.
     pub(crate) path: &'static str,
     pub(crate) summary: &'static str,
@@ -42,14 +43,17 @@ pub(crate) struct Route {
 
 impl Route {
     fn new<T: Serialize + JsonSchema>(
-        method: Method,
+        method: HttpMethod,
         path: &'static str,
         summary: &'static str,
-        handler: impl Fn(&Site, &Request, &str) -> Result<T, Refusal> + Send + Sync + 'static,
+        handler: impl Fn(&ServerContext, &HttpRequest, &str) -> Result<T, HttpRefusal>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
-        let as_json = move |site: &Site, request: &Request, id: &str| {
+        let as_json = move |site: &ServerContext, request: &HttpRequest, id: &str| {
             serde_json::to_value(handler(site, request, id)?)
-                .map_err(|e| Refusal::new(500, e.to_string()))
+                .map_err(|e| HttpRefusal::new(500, e.to_string()))
         };
         Self {
             method,
@@ -76,20 +80,21 @@ impl Route {
 fn get<T: Serialize + JsonSchema + 'static>(
     path: &'static str,
     summary: &'static str,
-    handler: Handler<T>,
+    handler: RouteHandler<T>,
 ) -> Route {
-    Route::new(Method::Get, path, summary, handler)
+    Route::new(HttpMethod::Get, path, summary, handler)
 }
 
 fn post<B: DeserializeOwned + JsonSchema + 'static, T: Serialize + JsonSchema + 'static>(
     path: &'static str,
     summary: &'static str,
-    handler: fn(&Site, B, &str) -> Result<T, Refusal>,
+    handler: fn(&ServerContext, B, &str) -> Result<T, HttpRefusal>,
 ) -> Route {
-    let with_body =
-        move |site: &Site, request: &Request, id: &str| handler(site, body(request)?, id);
+    let with_body = move |site: &ServerContext, request: &HttpRequest, id: &str| {
+        handler(site, body(request)?, id)
+    };
     let body: SchemaSource = |generator| generator.subschema_for::<B>();
-    Route { body: Some(body), ..Route::new(Method::Post, path, summary, with_body) }
+    Route { body: Some(body), ..Route::new(HttpMethod::Post, path, summary, with_body) }
 }
 
 pub(crate) static API: LazyLock<Vec<Route>> = LazyLock::new(|| {
@@ -152,7 +157,7 @@ pub(crate) static API: LazyLock<Vec<Route>> = LazyLock::new(|| {
             inbox::reorder,
         )
         .may_conflict(),
-        Route::new(Method::Delete, "/api/inbox/{id}", "Take a spec out of the queue", inbox::remove)
+        Route::new(HttpMethod::Delete, "/api/inbox/{id}", "Take a spec out of the queue", inbox::remove)
             .may_conflict(),
         get("/api/specs", "All specs", inbox::specs),
         post("/api/specs", "Write a new spec; an existing one is never changed", inbox::write_spec)
@@ -181,29 +186,29 @@ const FILES: [(&str, &str, &str); 4] = [
 const DESCRIPTION: &str = "/openapi.json";
 
 /// Whether a request wants events as they happen.
-pub(crate) fn is_stream(request: &Request) -> bool {
-    request.method == Method::Get
+pub(crate) fn is_stream(request: &HttpRequest) -> bool {
+    request.method == HttpMethod::Get
         && request.path == "/api/events"
         && request.header("accept").is_some_and(|accept| accept.contains("text/event-stream"))
 }
 
 /// Answer a request that may be answered.
-pub(crate) fn answer(site: &Site, request: &Request) -> Response {
-    let reads = matches!(request.method, Method::Get | Method::Head);
+pub(crate) fn answer(site: &ServerContext, request: &HttpRequest) -> HttpResponse {
+    let reads = matches!(request.method, HttpMethod::Get | HttpMethod::Head);
     let file = FILES.iter().find(|(path, ..)| *path == request.path);
     if file.is_some() || request.path == DESCRIPTION {
         return match (reads, file) {
             (false, _) => not_allowed("that can only be read", "GET, HEAD"),
-            (true, Some((_, kind, text))) => Response::new(200, kind, *text),
-            (true, None) => Response::json(200, &openapi::describe(&API)),
+            (true, Some((_, kind, text))) => HttpResponse::new(200, kind, *text),
+            (true, None) => HttpResponse::json(200, &openapi::describe(&API)),
         };
     }
     let known: Vec<_> =
         API.iter().filter_map(|route| Some((route, id_in(route.path, &request.path)?))).collect();
-    let wanted = if request.method == Method::Head { Method::Get } else { request.method };
+    let wanted = if request.method == HttpMethod::Head { HttpMethod::Get } else { request.method };
     let Some((route, id)) = known.iter().find(|(route, _)| route.method == wanted) else {
         return match known.is_empty() {
-            true => Refusal::missing("there is nothing here").response(),
+            true => HttpRefusal::missing("there is nothing here").response(),
             false => {
                 let words = known.iter().map(|(route, _)| route.method.words());
                 not_allowed("that cannot be done with this", words.collect::<Vec<_>>().join(", "))
@@ -211,13 +216,13 @@ pub(crate) fn answer(site: &Site, request: &Request) -> Response {
         };
     };
     if let Some(key) = NUMBERS.iter().find(|key| wrong_number(request, key)) {
-        return Refusal::bad(format!("`{key}` is a whole number, 0 or more")).response();
+        return HttpRefusal::bad(format!("`{key}` is a whole number, 0 or more")).response();
     }
     match (route.handler)(site, request, id) {
         Ok(mut value) => {
             site.redactor.hide_json(&mut value);
-            let status = if wanted == Method::Post { 202 } else { 200 };
-            Response::json(status, &value)
+            let status = if wanted == HttpMethod::Post { 202 } else { 200 };
+            HttpResponse::json(status, &value)
         }
         Err(refusal) => refusal.response(),
     }
@@ -229,12 +234,12 @@ pub(crate) const LARGEST: u64 = (1 << 53) - 1;
 /// Keys of a query that are numbers.
 pub(crate) const NUMBERS: [&str; 4] = ["offset", "limit", "before", "after"];
 
-fn wrong_number(request: &Request, key: &str) -> bool {
+fn wrong_number(request: &HttpRequest, key: &str) -> bool {
     request.asked(key).is_some() && request.number(key).is_none_or(|number| number > LARGEST)
 }
 
-fn not_allowed(words: &str, allowed: impl Into<String>) -> Response {
-    Refusal::new(405, words).response().with("Allow", allowed)
+fn not_allowed(words: &str, allowed: impl Into<String>) -> HttpResponse {
+    HttpRefusal::new(405, words).response().with("Allow", allowed)
 }
 
 /// Return the part of the path that stands for `{id}`, or the empty text when the pattern has none.
@@ -249,17 +254,17 @@ fn id_in<'p>(pattern: &str, path: &'p str) -> Option<&'p str> {
     (plain && !id.is_empty()).then_some(id)
 }
 
-fn body<B: DeserializeOwned>(request: &Request) -> Result<B, Refusal> {
+fn body<B: DeserializeOwned>(request: &HttpRequest) -> Result<B, HttpRefusal> {
     let kind = request.header("content-type").unwrap_or_default();
     if kind.split(';').next().map(str::trim) != Some("application/json") {
-        return Err(Refusal::new(415, "the body must be application/json"));
+        return Err(HttpRefusal::new(415, "the body must be application/json"));
     }
     let value: Value = serde_json::from_slice(&request.body)
-        .map_err(|e| Refusal::bad(format!("the body is not JSON: {e}")))?;
+        .map_err(|e| HttpRefusal::bad(format!("the body is not JSON: {e}")))?;
     if !value.is_object() {
-        return Err(Refusal::bad("the body is a JSON object"));
+        return Err(HttpRefusal::bad("the body is a JSON object"));
     }
-    serde_json::from_value(value).map_err(|e| Refusal::bad(format!("the body is wrong: {e}")))
+    serde_json::from_value(value).map_err(|e| HttpRefusal::bad(format!("the body is wrong: {e}")))
 }
 
 #[cfg(test)]

@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ralph_core::needs::Running;
+use ralph_core::needs::LoopProcess;
 use ralph_host::clock::Clock;
-use ralph_host::ids::Ids;
+use ralph_host::ids::IdSource;
 use ralph_host::proc::is_peer_started_by;
 use ralph_host::project::Project;
-use ralph_host::store::{Store, journal_file, keep_secret, new_secret, put_private};
-use ralph_host::watch::Watch;
+use ralph_host::store::{LedgerStore, journal_file, keep_secret, new_secret, put_private};
+use ralph_host::watch::FileWatch;
 
-use crate::error::{Refusal, ServeError};
-use crate::guard::{Admission, Guard, Remote, is_local};
-use crate::http::{Method, Request, Response, Unreadable};
-use crate::site::Site;
+use crate::error::{HttpRefusal, ServeError};
+use crate::guard::{RemoteAccess, RequestAdmission, RequestGuard, is_local};
+use crate::http::{HttpMethod, HttpReadError, HttpRequest, HttpResponse};
+use crate::site::ServerContext;
 use crate::{limits, routes, sse};
 
 /// The file of the token, in the state directory.
@@ -27,36 +27,36 @@ const TOKEN: &str = "serve-token";
 
 /// Address, port and other settings of the server.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ServerOptions {
     pub bind: IpAddr,
     /// The port; 0 takes any free one.
     pub port: u16,
-    pub remote: Remote,
+    pub remote: RemoteAccess,
     /// The plan file, where another one than the project's is meant.
     pub plan: Option<PathBuf>,
     /// Forget the links that were printed before.
     pub new_token: bool,
 }
 
-/// Server that listens on its address. [`Server::run`] answers the requests.
-pub struct Server {
+/// Server that listens on its address. [`WebServer::run`] answers the requests.
+pub struct WebServer {
     listener: TcpListener,
-    guard: Guard,
-    site: Arc<Site>,
+    guard: RequestGuard,
+    site: Arc<ServerContext>,
     stop: Arc<AtomicBool>,
 }
 
-impl Server {
-    /// Listen. Nothing is answered before [`Server::run`].
+impl WebServer {
+    /// Listen. Nothing is answered before [`WebServer::run`].
     pub fn bind(
         project: Project,
-        store: Store,
+        store: LedgerStore,
         clock: Clock,
-        ids: Ids,
+        ids: IdSource,
         env: Vec<(OsString, OsString)>,
-        options: Options,
+        options: ServerOptions,
     ) -> Result<Self, ServeError> {
-        if !is_local(options.bind) && options.remote == Remote::Refuse {
+        if !is_local(options.bind) && options.remote == RemoteAccess::Refuse {
             return Err(ServeError::Remote(options.bind));
         }
         let path = project.state_dir().join(TOKEN);
@@ -64,8 +64,8 @@ impl Server {
         let address = SocketAddr::new(options.bind, options.port);
         let failed = |source| ServeError::Bind { address, source };
         let listener = TcpListener::bind(address).map_err(failed)?;
-        let guard = Guard::new(listener.local_addr().map_err(failed)?, token);
-        let site = Site::new(project, store, clock, ids, options.plan, env);
+        let guard = RequestGuard::new(listener.local_addr().map_err(failed)?, token);
+        let site = ServerContext::new(project, store, clock, ids, options.plan, env);
         // Whoever opens the link waits for no history, however long it is.
         drop(site.feed.fresh());
         let stop = Arc::new(AtomicBool::new(false));
@@ -118,10 +118,10 @@ impl Server {
             };
             let _unset = stream.set_write_timeout(Some(limits::WRITE));
             let _unset = stream.set_nodelay(true);
-            let place = Place::take(&open);
+            let place = ConnectionSlot::take(&open);
             let Some(place) = place else {
-                let full = Response::new(503, "text/plain", "too many connections\n");
-                full.write(&mut stream, Method::Get);
+                let full = HttpResponse::new(503, "text/plain", "too many connections\n");
+                full.write(&mut stream, HttpMethod::Get);
                 continue;
             };
             let (site, guard) = (Arc::clone(&self.site), self.guard.clone());
@@ -137,59 +137,61 @@ impl Server {
 }
 
 /// One of the connections that there may be.
-struct Place(Arc<AtomicUsize>);
+struct ConnectionSlot(Arc<AtomicUsize>);
 
-impl Place {
+impl ConnectionSlot {
     fn take(open: &Arc<AtomicUsize>) -> Option<Self> {
         let place = Self(Arc::clone(open));
         (open.fetch_add(1, Ordering::Relaxed) < limits::CONNECTIONS).then_some(place)
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// One request, from its first byte to the last of its answer.
-fn serve(stream: &mut TcpStream, site: &Site, guard: &Guard, stop: &AtomicBool) {
-    let request = match Request::read(stream) {
+fn serve(stream: &mut TcpStream, site: &ServerContext, guard: &RequestGuard, stop: &AtomicBool) {
+    let request = match HttpRequest::read(stream) {
         Ok(request) => request,
-        Err(Unreadable::Gone) => return,
-        Err(Unreadable::Refused(status, words)) => {
-            return Refusal::new(status, words).response().write(stream, Method::Get);
+        Err(HttpReadError::Gone) => return,
+        Err(HttpReadError::Refused(status, words)) => {
+            return HttpRefusal::new(status, words).response().write(stream, HttpMethod::Get);
         }
     };
     let method = request.method;
     match guard.admit(&request) {
-        Admission::Refuse(response) => response.write(stream, method),
-        Admission::Enter if method.is_change() && is_backend(stream, site) => {
+        RequestAdmission::Refuse(response) => response.write(stream, method),
+        RequestAdmission::Enter if method.is_change() && is_backend(stream, site) => {
             let words = "this comes from inside an attempt, and only a person may change something";
-            Refusal::new(403, words).response().write(stream, method);
+            HttpRefusal::new(403, words).response().write(stream, method);
         }
-        Admission::Enter if routes::is_stream(&request) => sse::tell(stream, site, &request, stop),
-        Admission::Enter => routes::answer(site, &request).write(stream, method),
+        RequestAdmission::Enter if routes::is_stream(&request) => {
+            sse::tell(stream, site, &request, stop)
+        }
+        RequestAdmission::Enter => routes::answer(site, &request).write(stream, method),
     }
 }
 
 /// Whether a request comes from a process that the running loop has started: a backend can read the
 /// token.
-fn is_backend(stream: &TcpStream, site: &Site) -> bool {
+fn is_backend(stream: &TcpStream, site: &ServerContext) -> bool {
     match site.running() {
-        Running::Pid(pid) => is_peer_started_by(pid, stream),
-        Running::Nobody => false,
+        LoopProcess::Pid(pid) => is_peer_started_by(pid, stream),
+        LoopProcess::Nobody => false,
     }
 }
 
 /// Look at the journal and the other files, often while somebody watches and seldom otherwise.
-fn watch(site: &Site, stop: &AtomicBool) {
+fn watch(site: &ServerContext, stop: &AtomicBool) {
     let mut around = None;
     let mut length = (String::new(), 0);
     let mut looked = Instant::now();
     // Whoever opens the page first does not wait for a long journal to be read.
     drop(site.feed.fresh());
-    let mut ears = Watch::on(vec![journal_file(&site.project.state_dir())]);
+    let mut ears = FileWatch::on(vec![journal_file(&site.project.state_dir())]);
     while !stop.load(Ordering::Relaxed) {
         if ears.changed(limits::LOOK) {
             thread::sleep(limits::GATHER);

@@ -7,34 +7,34 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ralph_core::config::Config;
 use ralph_core::dashboard::redact::Redactor;
-use ralph_core::dashboard::{Meter, Running};
+use ralph_core::dashboard::{BackendMeter, LoopProcess};
 use ralph_core::gate::GateVerdict;
-use ralph_core::inbox::Entry;
-use ralph_host::choice::{self, Place};
+use ralph_core::inbox::InboxEntry;
+use ralph_host::choice::{self, ProgramSearchPaths};
 use ralph_host::clock::Clock;
-use ralph_host::config_load::{ProjectText, Sources};
-use ralph_host::ids::Ids;
+use ralph_host::config_load::{ConfigSources, ProjectConfigText};
+use ralph_host::ids::IdSource;
 use ralph_host::project::Project;
 use ralph_host::project_reader::{FileStamp, ProjectReader, ProjectSnapshot};
-use ralph_host::store::Store;
+use ralph_host::store::LedgerStore;
 
-use crate::error::Refusal;
-use crate::feed::Feed;
+use crate::error::HttpRefusal;
+use crate::feed::JournalFeed;
 use crate::stream::{LogOwner, LogStream};
 
 /// Number of logs that are kept in memory, read and parsed.
 const LOGS: usize = 4;
 
 /// Project, feed and caches that all requests share.
-pub(crate) struct Site {
+pub(crate) struct ServerContext {
     pub(crate) project: Project,
-    pub(crate) store: Store,
+    pub(crate) store: LedgerStore,
     pub(crate) clock: Clock,
-    pub(crate) feed: Feed,
+    pub(crate) feed: JournalFeed,
     pub(crate) redactor: Redactor,
     reader: ProjectReader,
     plan_flag: Option<PathBuf>,
-    ids: Mutex<Ids>,
+    ids: Mutex<IdSource>,
     logs: Mutex<VecDeque<LogStream>>,
 }
 
@@ -42,24 +42,24 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Site {
+impl ServerContext {
     pub(crate) fn new(
         project: Project,
-        store: Store,
+        store: LedgerStore,
         clock: Clock,
-        ids: Ids,
+        ids: IdSource,
         plan_flag: Option<PathBuf>,
         env: Vec<(OsString, OsString)>,
     ) -> Self {
         let reader = ProjectReader::new(project.clone(), project.root().to_owned(), env);
         let patterns = reader
-            .sources(ProjectText::OnDisk)
+            .sources(ProjectConfigText::OnDisk)
             .and_then(|sources| sources.without_plan())
             .map(|resolved| resolved.config.redact)
             .unwrap_or_default();
         let redactor = Redactor::new(&patterns);
         Self {
-            feed: Feed::new(&project.state_dir(), redactor.clone()),
+            feed: JournalFeed::new(&project.state_dir(), redactor.clone()),
             project,
             store,
             clock,
@@ -76,13 +76,16 @@ impl Site {
     }
 
     /// The layers of the configuration, with what `ralph.toml` says or would say.
-    pub(crate) fn sources(&self, text: ProjectText<'_>) -> Result<Sources, Refusal> {
-        self.reader.sources(text).map_err(|e| Refusal::broken(&self.project, e))
+    pub(crate) fn sources(
+        &self,
+        text: ProjectConfigText<'_>,
+    ) -> Result<ConfigSources, HttpRefusal> {
+        self.reader.sources(text).map_err(|e| HttpRefusal::broken(&self.project, e))
     }
 
     /// The configuration; the defaults when it cannot be read, which the settings pane tells.
     fn config(&self) -> Config {
-        let sources = self.sources(ProjectText::OnDisk).ok();
+        let sources = self.sources(ProjectConfigText::OnDisk).ok();
         let resolved = sources.and_then(|sources| sources.without_plan().ok());
         resolved.map(|resolved| resolved.config).unwrap_or_default()
     }
@@ -101,8 +104,8 @@ impl Site {
         locked(&self.ids).word(4)
     }
 
-    pub(crate) fn inbox(&self) -> Result<Vec<Entry>, Refusal> {
-        self.reader.inbox().map_err(|e| Refusal::broken(&self.project, e))
+    pub(crate) fn inbox(&self) -> Result<Vec<InboxEntry>, HttpRefusal> {
+        self.reader.inbox().map_err(|e| HttpRefusal::broken(&self.project, e))
     }
 
     /// A path as people should see it.
@@ -111,17 +114,17 @@ impl Site {
     }
 
     /// The verdict on an attempt, with the excerpts of its gates.
-    pub(crate) fn verdict(&self, attempt: &str) -> Result<Option<GateVerdict>, Refusal> {
-        self.reader.verdict(attempt).map_err(|e| Refusal::broken(&self.project, e))
+    pub(crate) fn verdict(&self, attempt: &str) -> Result<Option<GateVerdict>, HttpRefusal> {
+        self.reader.verdict(attempt).map_err(|e| HttpRefusal::broken(&self.project, e))
     }
 
-    pub(crate) fn running(&self) -> Running {
+    pub(crate) fn running(&self) -> LoopProcess {
         self.reader.running()
     }
 
     /// Return the stamps of the other files that a page shows, and whether a loop runs. A change of one of
     /// them changes the page.
-    pub(crate) fn around(&self) -> (Vec<FileStamp>, Running) {
+    pub(crate) fn around(&self) -> (Vec<FileStamp>, LoopProcess) {
         let plan = self.reader.plan_path(self.plan_flag.as_deref());
         let files = [
             plan.unwrap_or_else(|_| self.project.plan_jsonl()),
@@ -147,7 +150,11 @@ impl Site {
             Some(log) => log,
             None => {
                 let search = std::env::var_os("PATH");
-                let place = Place { root: self.root(), cwd: self.root(), path: search.as_deref() };
+                let place = ProgramSearchPaths {
+                    root: self.root(),
+                    cwd: self.root(),
+                    path: search.as_deref(),
+                };
                 let chosen = choice::named(&self.config(), &of.backend, place).ok();
                 let driver = chosen.as_ref().map(|chosen| chosen.driver.as_ref());
                 LogStream::new(&of.id, path, self.root(), driver)
@@ -161,7 +168,7 @@ impl Site {
     }
 
     /// The meter of the attempt under way.
-    pub(crate) fn meter(&self, of: Option<&LogOwner>) -> Meter {
+    pub(crate) fn meter(&self, of: Option<&LogOwner>) -> BackendMeter {
         of.and_then(|of| self.with_log(of, |log| log.meter)).unwrap_or_default()
     }
 

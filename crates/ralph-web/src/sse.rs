@@ -5,25 +5,25 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::feed::Seen;
-use crate::http::{Request, Response};
+use crate::feed::FeedPosition;
+use crate::http::{HttpRequest, HttpResponse};
 use crate::limits;
-use crate::site::Site;
+use crate::site::ServerContext;
 
 /// Events that are written at once.
 const BATCH: usize = 200;
 
 /// Counts a stream while it is there.
-struct Watching<'s>(&'s Site);
+struct CountedStream<'s>(&'s ServerContext);
 
-impl<'s> Watching<'s> {
-    fn new(site: &'s Site) -> Self {
+impl<'s> CountedStream<'s> {
+    fn new(site: &'s ServerContext) -> Self {
         site.feed.known().watchers += 1;
         Self(site)
     }
 }
 
-impl Drop for Watching<'_> {
+impl Drop for CountedStream<'_> {
     fn drop(&mut self) {
         self.0.feed.known().watchers -= 1;
     }
@@ -31,9 +31,14 @@ impl Drop for Watching<'_> {
 
 /// Tell events until the client goes away. It says which one it had last (`Last-Event-ID`, or `after`
 /// in the query); without that it gets only new ones.
-pub(crate) fn tell(stream: &mut TcpStream, site: &Site, request: &Request, stop: &AtomicBool) {
-    let _watching = Watching::new(site);
-    let head = Response::new(200, "text/event-stream", "").head(None);
+pub(crate) fn tell(
+    stream: &mut TcpStream,
+    site: &ServerContext,
+    request: &HttpRequest,
+    stop: &AtomicBool,
+) {
+    let _watching = CountedStream::new(site);
+    let head = HttpResponse::new(200, "text/event-stream", "").head(None);
     if stream.write_all(&head).is_err() {
         return;
     }
@@ -41,7 +46,7 @@ pub(crate) fn tell(stream: &mut TcpStream, site: &Site, request: &Request, stop:
     let asked: Option<u64> = asked.or_else(|| request.number("after"));
     let mut seen = {
         let inner = site.feed.fresh();
-        Seen { last: asked.unwrap_or(inner.last()), tick: inner.tick, epoch: inner.epoch }
+        FeedPosition { last: asked.unwrap_or(inner.last()), tick: inner.tick, epoch: inner.epoch }
     };
     let (last, seconds) = (seen.last, limits::HEARTBEAT.as_secs());
     let mut out = format!(
@@ -65,13 +70,13 @@ pub(crate) fn tell(stream: &mut TcpStream, site: &Site, request: &Request, stop:
 }
 
 /// Append the events that the stream has not sent yet to `out`, and return its new position.
-fn next(site: &Site, mut seen: Seen, out: &mut String) -> Seen {
+fn next(site: &ServerContext, mut seen: FeedPosition, out: &mut String) -> FeedPosition {
     let mut inner = site.feed.known();
     let last = inner.last();
     if inner.epoch != seen.epoch || seen.last > last {
         // Another journal: numbers begin anew, and so does whoever reads.
         out.push_str(&format!("event: reset\nid: {last}\ndata: {{\"last\":{last}}}\n\n"));
-        return Seen { last, tick: inner.tick, epoch: inner.epoch };
+        return FeedPosition { last, tick: inner.tick, epoch: inner.epoch };
     }
     if seen.last + 1 < inner.first() {
         let first = inner.first();

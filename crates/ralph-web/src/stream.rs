@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use ralph_core::backend::{Driver, Event, Permissions, Reader, Request, ToolStatus};
+use ralph_core::backend::{
+    BackendDriver, BackendEvent, BackendPermissions, BackendReader, BackendRequest, ToolStatus,
+};
 use ralph_core::cycle::AttemptView;
 use ralph_core::dashboard::redact::Redactor;
-use ralph_core::dashboard::{AgentRow, Meter};
+use ralph_core::dashboard::{AgentRow, BackendMeter};
 use ralph_core::text::clip;
 use ralph_face::{event_line, tool_words};
 use schemars::JsonSchema;
@@ -71,12 +73,12 @@ pub(crate) struct LogStream {
     pub(crate) owner: String,
     path: PathBuf,
     root: String,
-    reader: Option<Box<dyn Reader>>,
+    reader: Option<Box<dyn BackendReader>>,
     offset: u64,
     partial: Vec<u8>,
     pub(crate) items: Vec<LogItem>,
     pub(crate) left_out: usize,
-    pub(crate) meter: Meter,
+    pub(crate) meter: BackendMeter,
 }
 
 impl LogStream {
@@ -85,9 +87,12 @@ impl LogStream {
         owner: &str,
         path: PathBuf,
         root: &Path,
-        driver: Option<&dyn Driver>,
+        driver: Option<&dyn BackendDriver>,
     ) -> Self {
-        let request = Request { permissions: Permissions::Default, ..Request::plain("") };
+        let request = BackendRequest {
+            permissions: BackendPermissions::Default,
+            ..BackendRequest::plain("")
+        };
         Self {
             owner: owner.to_owned(),
             path,
@@ -97,7 +102,7 @@ impl LogStream {
             partial: Vec::new(),
             items: Vec::new(),
             left_out: 0,
-            meter: Meter::default(),
+            meter: BackendMeter::default(),
         }
     }
 
@@ -163,35 +168,35 @@ impl LogStream {
         }
     }
 
-    fn item(&mut self, event: &Event) -> Option<LogItem> {
+    fn item(&mut self, event: &BackendEvent) -> Option<LogItem> {
         match event {
-            Event::Text(text) => Some(item("says", text.clone())),
-            Event::Thinking(text) => Some(item("thinks", text.clone())),
-            Event::ToolCall { id, name, input } => Some(LogItem {
+            BackendEvent::Text(text) => Some(item("says", text.clone())),
+            BackendEvent::Thinking(text) => Some(item("thinks", text.clone())),
+            BackendEvent::ToolCall { id, name, input } => Some(LogItem {
                 detail: detail(input),
                 call: Some(id.clone()),
                 ..item("tool", tool_words(name, input, Some(&self.root)))
             }),
-            Event::ToolResult { id, status, text } => Some(LogItem {
+            BackendEvent::ToolResult { id, status, text } => Some(LogItem {
                 detail: Some(text.clone()),
                 call: Some(id.clone()),
                 failed: *status == ToolStatus::Failed,
                 ..item("result", clip(text.lines().next().unwrap_or_default(), 200))
             }),
-            Event::Context(_) | Event::Cost(_) => {
+            BackendEvent::Context(_) | BackendEvent::Cost(_) => {
                 self.meter.hear(event);
                 None
             }
-            Event::Usage(_) => self.note("usage", event),
-            Event::Started { .. } => self.note("start", event),
-            Event::Denied { .. } | Event::CompactionFailed(_) => {
+            BackendEvent::Usage(_) => self.note("usage", event),
+            BackendEvent::Started { .. } => self.note("start", event),
+            BackendEvent::Denied { .. } | BackendEvent::CompactionFailed(_) => {
                 self.note("note", event).map(|item| LogItem { failed: true, ..item })
             }
             other => self.note("note", other),
         }
     }
 
-    fn note(&self, kind: &'static str, event: &Event) -> Option<LogItem> {
+    fn note(&self, kind: &'static str, event: &BackendEvent) -> Option<LogItem> {
         let line = event_line(event, Some(&self.root))?.text();
         // The first word is the kind, which has a column of its own here.
         let words = line.split_once(char::is_whitespace).map_or(line.as_str(), |(_, rest)| rest);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands;
-use crate::out::Render;
+use crate::out::OutputMode;
 
 /// Drives coding agents through specs until the work is proven done.
 ///
@@ -18,7 +18,7 @@ pub(crate) struct Cli {
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true)]
     pub(crate) directory: Option<PathBuf>,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 const FIRST_STEPS: &str = "\
@@ -29,7 +29,7 @@ First steps:
 
 /// One variant a command, in the order of the help.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     Demo(commands::demo::DemoArgs),
     Tutorial(commands::tutorial::TutorialArgs),
     Init(commands::init::InitArgs),
@@ -100,15 +100,15 @@ pub(crate) struct PlanArgs {
 
 /// Options that all commands on a plan share.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Common {
+pub(crate) struct CommonArgs {
     #[command(flatten)]
     pub(crate) plan: PlanArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-impl Common {
-    pub(crate) fn render(&self) -> Render {
+impl CommonArgs {
+    pub(crate) fn render(&self) -> OutputMode {
         self.output.render()
     }
 }
@@ -123,7 +123,7 @@ pub(crate) struct OutputArgs {
 
 impl OutputArgs {
     /// Return the kind of output that `--json` selects.
-    pub(crate) fn render(&self) -> Render {
-        Render::from_flag(self.json)
+    pub(crate) fn render(&self) -> OutputMode {
+        OutputMode::from_flag(self.json)
     }
 }

@@ -7,44 +7,44 @@ use std::sync::Arc;
 
 use ralph_core::config;
 use ralph_core::cycle::History;
-use ralph_core::format::{self, Codec, EditError};
+use ralph_core::format::{self, EditError, PlanCodec};
 use ralph_core::gate::GateVerdict;
-use ralph_core::inbox::Entry;
-use ralph_core::needs::Running;
-use ralph_core::plan::{Edit, Id, Plan};
-use ralph_host::choice::Place;
+use ralph_core::inbox::InboxEntry;
+use ralph_core::needs::LoopProcess;
+use ralph_core::plan::{Id, Plan, PlanEdit};
+use ralph_host::choice::ProgramSearchPaths;
 use ralph_host::clock::Clock;
-use ralph_host::config_load::{ProjectText, Sources};
+use ralph_host::config_load::{ConfigSources, ProjectConfigText};
 use ralph_host::drive::TASK_VARIABLE;
 use ralph_host::git::{LedgerPaths, Repo};
-use ralph_host::ids::Ids;
+use ralph_host::ids::IdSource;
 use ralph_host::plan_store;
-use ralph_host::proc::Runner;
+use ralph_host::proc::JobRunner;
 use ralph_host::project::Project;
-use ralph_host::project_reader::{PlanRead, ProjectReadError, ProjectReader};
-use ralph_host::store::{Holder, Kind, Store};
+use ralph_host::project_reader::{LoadedPlan, ProjectReadError, ProjectReader};
+use ralph_host::store::{LedgerFileKind, LedgerStore, LockHolder};
 
 use crate::args::PlanArgs;
-use crate::commands::permit::Behalf;
+use crate::commands::permit::CommandCaller;
 use crate::error::CommandError;
 use crate::out;
 
 /// Project, clock and other values that every command needs.
-pub(crate) struct Context {
+pub(crate) struct CommandContext {
     /// The project around the current directory.
     pub(crate) project: Project,
     /// The directory the command was started in, or `-C`.
     pub(crate) directory: PathBuf,
     clock: Clock,
-    ids: RefCell<Ids>,
-    store: Store,
+    ids: RefCell<IdSource>,
+    store: LedgerStore,
     reader: ProjectReader,
     search_path: Option<OsString>,
     /// The backend that the command is carried out for, in its loop.
-    behalf: Option<Behalf>,
+    behalf: Option<CommandCaller>,
 }
 
-impl Context {
+impl CommandContext {
     pub(crate) fn open(directory: Option<&Path>) -> Result<Self, CommandError> {
         let directory = match directory {
             Some(dir) => std::path::absolute(dir),
@@ -57,8 +57,8 @@ impl Context {
         }
         let project = Project::discover(&directory)?;
         let clock = Clock::from_env()?;
-        let ids = Ids::from_env()?;
-        let store = Store::new(project.state_dir(), Holder::this_process(clock.stamp()));
+        let ids = IdSource::from_env()?;
+        let store = LedgerStore::new(project.state_dir(), LockHolder::this_process(clock.stamp()));
         let env = std::env::vars_os().collect();
         let reader = ProjectReader::new(project.clone(), directory.clone(), env);
         let search_path = std::env::var_os("PATH");
@@ -67,12 +67,12 @@ impl Context {
     }
 
     /// The same project for a command of a backend.
-    pub(crate) fn open_for(project: &Path, behalf: Behalf) -> Result<Self, CommandError> {
+    pub(crate) fn open_for(project: &Path, behalf: CommandCaller) -> Result<Self, CommandError> {
         Ok(Self { behalf: Some(behalf), ..Self::open(Some(project))? })
     }
 
     /// The backend that the command is carried out for.
-    pub(crate) fn behalf(&self) -> Option<&Behalf> {
+    pub(crate) fn behalf(&self) -> Option<&CommandCaller> {
         self.behalf.as_ref()
     }
 
@@ -85,11 +85,11 @@ impl Context {
         self.clock.stamp()
     }
 
-    pub(crate) fn ids(&self) -> Ids {
+    pub(crate) fn ids(&self) -> IdSource {
         self.ids.borrow().clone()
     }
 
-    pub(crate) fn store(&self) -> Store {
+    pub(crate) fn store(&self) -> LedgerStore {
         self.store.clone()
     }
 
@@ -103,9 +103,9 @@ impl Context {
     }
 
     /// Return the paths that are needed to find backends.
-    pub(crate) fn place(&self) -> Place<'_> {
+    pub(crate) fn place(&self) -> ProgramSearchPaths<'_> {
         let (root, path) = (self.project.root(), self.search_path.as_deref());
-        Place { root, cwd: &self.directory, path }
+        ProgramSearchPaths { root, cwd: &self.directory, path }
     }
 
     /// A path as people should see it: relative to where they are, when it is below.
@@ -137,37 +137,40 @@ impl Context {
     }
 
     /// The layers of the configuration, with what `ralph.toml` says or would say.
-    pub(crate) fn config_sources(&self, project: ProjectText<'_>) -> Result<Sources, CommandError> {
+    pub(crate) fn config_sources(
+        &self,
+        project: ProjectConfigText<'_>,
+    ) -> Result<ConfigSources, CommandError> {
         Ok(self.reader.sources(project)?)
     }
 
     /// Return the configuration without the settings of a plan.
     pub(crate) fn config(&self) -> Result<config::Config, CommandError> {
-        Ok(self.config_sources(ProjectText::OnDisk)?.without_plan()?.config)
+        Ok(self.config_sources(ProjectConfigText::OnDisk)?.without_plan()?.config)
     }
 
     /// The configuration for a plan, with options of the command line above all. Prints its warnings.
     pub(crate) fn config_with(
         &self,
-        flags: &[config::Flag],
-        plan: &PlanRead,
-    ) -> Result<config::Resolved, CommandError> {
+        flags: &[config::ConfigFlag],
+        plan: &LoadedPlan,
+    ) -> Result<config::ResolvedConfig, CommandError> {
         let resolved = self.reader.config(plan, flags)?;
         resolved.warnings.iter().for_each(out::warn);
         Ok(resolved)
     }
 
     /// Read the plan. A plan that does not exist yet is an empty one, unless it was asked for.
-    pub(crate) fn read_plan(&self, args: &PlanArgs) -> Result<Arc<PlanRead>, CommandError> {
+    pub(crate) fn read_plan(&self, args: &PlanArgs) -> Result<Arc<LoadedPlan>, CommandError> {
         Ok(self.reader.plan(self.chosen_plan(args)?.as_deref())?)
     }
 
     /// The plan in this file; one that is not there yet is empty, in the format that its name says.
-    pub(crate) fn plan_at(&self, path: &Path) -> Result<Arc<PlanRead>, CommandError> {
+    pub(crate) fn plan_at(&self, path: &Path) -> Result<Arc<LoadedPlan>, CommandError> {
         Ok(self.reader.plan_at(path)?)
     }
 
-    pub(crate) fn repo<'r>(&self, runner: &'r Runner) -> Result<Repo<'r>, CommandError> {
+    pub(crate) fn repo<'r>(&self, runner: &'r JobRunner) -> Result<Repo<'r>, CommandError> {
         let Some(git_dir) = self.project.git_dir() else {
             let error = CommandError::new("this is not a git repository, so no work is kept here");
             return Err(error.hint("`git init` makes one: ralph keeps work in git"));
@@ -183,7 +186,7 @@ impl Context {
         Ok(self.reader.text(path)?)
     }
 
-    pub(crate) fn inbox(&self) -> Result<Vec<Entry>, CommandError> {
+    pub(crate) fn inbox(&self) -> Result<Vec<InboxEntry>, CommandError> {
         Ok(self.reader.inbox()?)
     }
 
@@ -195,7 +198,7 @@ impl Context {
         decide: impl FnOnce(Option<&str>) -> Result<(String, T), CommandError>,
     ) -> Result<T, CommandError> {
         let shown = self.show(path);
-        let updated = self.store.update(path, Kind::of(path), |bytes| {
+        let updated = self.store.update(path, LedgerFileKind::of(path), |bytes| {
             decide(bytes.map(|bytes| plan_store::decode(&shown, bytes)).transpose()?)
         })?;
         if let Some(torn) = updated.torn {
@@ -215,7 +218,7 @@ impl Context {
     }
 
     /// Whether a loop is at work here.
-    pub(crate) fn running(&self) -> Running {
+    pub(crate) fn running(&self) -> LoopProcess {
         self.reader.running()
     }
 
@@ -224,7 +227,7 @@ impl Context {
         if let Some(id) = std::env::var_os(TASK_VARIABLE).filter(|id| !id.is_empty()) {
             return Ok(Some(Id::new(id.to_string_lossy())));
         }
-        let open = self.history()?.open.filter(|_| self.running() != Running::Nobody);
+        let open = self.history()?.open.filter(|_| self.running() != LoopProcess::Nobody);
         Ok(open.map(|open| Id::new(open.started.task)))
     }
 
@@ -233,8 +236,8 @@ impl Context {
     pub(crate) fn change_plan(
         &self,
         args: &PlanArgs,
-        decide: impl FnOnce(&Plan, &dyn Codec) -> Result<Vec<Edit>, CommandError>,
-    ) -> Result<Changed, CommandError> {
+        decide: impl FnOnce(&Plan, &dyn PlanCodec) -> Result<Vec<PlanEdit>, CommandError>,
+    ) -> Result<ChangedPlan, CommandError> {
         let path = self.plan_path(args)?;
         let shown = self.show(&path);
         if self.behalf.as_ref().is_some_and(|b| self.project.relative_path(&path) != b.plan()) {
@@ -254,13 +257,13 @@ impl Context {
                 CommandError::new(format!("{shown}: this change would damage the plan: {e}"))
                     .hint("nothing was written; please report this")
             })?;
-            Ok((new, Changed { before, after }))
+            Ok((new, ChangedPlan { before, after }))
         })
     }
 }
 
 /// A plan before and after a change.
-pub(crate) struct Changed {
+pub(crate) struct ChangedPlan {
     pub(crate) before: Plan,
     pub(crate) after: Plan,
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use ralph_core::config::ConfigErrors;
 use ralph_host::FileError;
-use ralph_host::choice::ChoiceError;
+use ralph_host::choice::BackendChoiceError;
 use ralph_host::clock::ClockError;
 use ralph_host::drive::DriveError;
 use ralph_host::gates::GateError;
@@ -16,14 +16,14 @@ use ralph_host::plan_store::PlanError;
 use ralph_host::proc::ProcError;
 use ralph_host::project::ProjectError;
 use ralph_host::project_reader::ProjectReadError;
-use ralph_host::store::{JournalError, LockError, StoreError};
+use ralph_host::store::{JournalError, LedgerStoreError, LockError};
 use ralph_web::ServeError;
 
 use crate::out;
 
 /// Kind of a failure, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum CommandErrorKind {
     /// Failure of the command itself: exit code 1.
     Failure,
     /// The command line is wrong: 2.
@@ -33,18 +33,18 @@ pub(crate) enum Kind {
 /// A command that could not do what it was asked.
 #[derive(Debug)]
 pub(crate) struct CommandError {
-    kind: Kind,
+    kind: CommandErrorKind,
     message: String,
     hints: Vec<String>,
 }
 
 impl CommandError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Failure, message: message.into(), hints: Vec::new() }
+        Self { kind: CommandErrorKind::Failure, message: message.into(), hints: Vec::new() }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Usage, ..Self::new(message) }
+        Self { kind: CommandErrorKind::Usage, ..Self::new(message) }
     }
 
     /// Add what to do about it.
@@ -79,8 +79,8 @@ impl CommandError {
             out::note(format!("hint: {hint}"));
         }
         match self.kind {
-            Kind::Failure => ExitCode::from(1),
-            Kind::Usage => ExitCode::from(2),
+            CommandErrorKind::Failure => ExitCode::from(1),
+            CommandErrorKind::Usage => ExitCode::from(2),
         }
     }
 }
@@ -97,7 +97,7 @@ macro_rules! end_commands_with {
 }
 
 end_commands_with!(
-    ChoiceError,
+    BackendChoiceError,
     ClockError,
     DriveError,
     FileError,
@@ -110,7 +110,7 @@ end_commands_with!(
     ProjectError,
     SeedError,
     ServeError,
-    StoreError
+    LedgerStoreError
 );
 
 impl From<ConfigErrors> for CommandError {
@@ -122,8 +122,8 @@ impl From<ConfigErrors> for CommandError {
 impl From<ProjectReadError> for CommandError {
     fn from(error: ProjectReadError) -> Self {
         let kind = match error {
-            ProjectReadError::NotAPlanName(_) => Kind::Usage,
-            _ => Kind::Failure,
+            ProjectReadError::NotAPlanName(_) => CommandErrorKind::Usage,
+            _ => CommandErrorKind::Failure,
         };
         Self { kind, ..Self::new(error.to_string()) }.maybe_hint(error.hint())
     }

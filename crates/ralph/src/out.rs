@@ -17,25 +17,25 @@ pub(crate) fn line(text: impl AsRef<str>) -> Result<(), CommandError> {
 
 /// Output of a command that was captured.
 #[derive(Debug, Default)]
-pub(crate) struct Captured {
+pub(crate) struct CapturedOutput {
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
 }
 
 thread_local! {
     /// Buffer for the output of this thread. It is set while the loop runs a command of a backend.
-    static CAPTURED: RefCell<Option<Captured>> = const { RefCell::new(None) };
+    static CAPTURED: RefCell<Option<CapturedOutput>> = const { RefCell::new(None) };
 }
 
 /// Run something, and keep what it prints on this thread instead of printing it.
-pub(crate) fn capture<T>(run: impl FnOnce() -> T) -> (T, Captured) {
-    CAPTURED.set(Some(Captured::default()));
+pub(crate) fn capture<T>(run: impl FnOnce() -> T) -> (T, CapturedOutput) {
+    CAPTURED.set(Some(CapturedOutput::default()));
     let result = run();
     (result, CAPTURED.take().unwrap_or_default())
 }
 
 /// Give bytes to whoever captures. Tells whether anybody does.
-fn is_captured(keep: impl FnOnce(&mut Captured)) -> bool {
+fn is_captured(keep: impl FnOnce(&mut CapturedOutput)) -> bool {
     CAPTURED.with_borrow_mut(|captured| captured.as_mut().map(keep).is_some())
 }
 
@@ -121,12 +121,12 @@ impl LabelledRows {
 
 /// Readers of the output: people, or programs that read JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Render {
+pub(crate) enum OutputMode {
     People,
     Json,
 }
 
-impl Render {
+impl OutputMode {
     /// Return the kind of output that `--json` selects.
     pub(crate) fn from_flag(json: bool) -> Self {
         if json { Self::Json } else { Self::People }

@@ -11,10 +11,12 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::codex_args;
-use super::heard::{End, Failure, Heard, StreamReader, for_people, number, object, text};
+use super::heard::{
+    ReportedEnd, ReportedFailure, StreamReader, StreamState, for_people, number, object, text,
+};
 use super::{
-    Driver, Event, Invocation, Reader, Request, ScratchFile, Spent, Supports, ToolStatus, as_words,
-    strict,
+    BackendDriver, BackendEvent, BackendFeatures, BackendReader, BackendRequest, Invocation,
+    RunUsage, ScratchFile, ToolStatus, as_words, strict,
 };
 
 /// Tools at work that are remembered; beyond that a start is not paired with its end.
@@ -22,18 +24,24 @@ const OPEN_TOOLS: usize = 4096;
 
 /// Driver of OpenAI Codex (`codex exec --json`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Codex;
+pub struct CodexDriver;
 
-impl Driver for Codex {
+impl BackendDriver for CodexDriver {
     fn name(&self) -> &str {
         "codex"
     }
 
-    fn supports(&self) -> Supports {
-        Supports { schema: true, resume: true, mcp: true, system: true, ..Supports::default() }
+    fn supports(&self) -> BackendFeatures {
+        BackendFeatures {
+            schema: true,
+            resume: true,
+            mcp: true,
+            system: true,
+            ..BackendFeatures::default()
+        }
     }
 
-    fn invocation(&self, request: &Request<'_>) -> Invocation {
+    fn invocation(&self, request: &BackendRequest<'_>) -> Invocation {
         let mut run =
             Invocation { stdin: as_words(request.prompt.to_owned()), ..Invocation::default() };
         run.args.push("exec".to_owned());
@@ -62,11 +70,11 @@ impl Driver for Codex {
         run
     }
 
-    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
+    fn reader(&self, request: &BackendRequest<'_>) -> Box<dyn BackendReader> {
         Box::new(CodexReader {
             schema: request.schema.cloned(),
             before: request.session.before(),
-            heard: Heard::new(request),
+            heard: StreamState::new(request),
             open: BTreeSet::new(),
         })
     }
@@ -74,31 +82,31 @@ impl Driver for Codex {
 
 struct CodexReader {
     schema: Option<Value>,
-    before: Spent,
-    heard: Heard,
+    before: RunUsage,
+    heard: StreamState,
     open: BTreeSet<String>,
 }
 
 impl StreamReader for CodexReader {
-    fn heard(&self) -> &Heard {
+    fn heard(&self) -> &StreamState {
         &self.heard
     }
 
-    fn heard_mut(&mut self) -> &mut Heard {
+    fn heard_mut(&mut self) -> &mut StreamState {
         &mut self.heard
     }
 
-    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<BackendEvent>) -> Option<()> {
         let event = &event;
         match text(event, "type")? {
             "thread.started" => events.push(self.heard.start(text(event, "thread_id"), None)),
-            "turn.started" => self.heard.end = End::Open,
+            "turn.started" => self.heard.end = ReportedEnd::Open,
             "turn.completed" => self.completed(event, events),
             "turn.failed" => {
                 let error = object(event, "error").and_then(|error| text(error, "message"));
                 self.failed(error.unwrap_or("the turn failed"));
-                self.heard.end = End::Failed;
-                events.push(Event::Finished);
+                self.heard.end = ReportedEnd::Failed;
+                events.push(BackendEvent::Finished);
             }
             "error" => {
                 let message = text(event, "message")?;
@@ -118,59 +126,63 @@ impl StreamReader for CodexReader {
 impl CodexReader {
     fn failed(&mut self, message: &str) {
         let message = for_people(message);
-        self.heard.failure = Some(Failure::Model { message, status: None });
+        self.heard.failure = Some(ReportedFailure::Model { message, status: None });
     }
 
-    fn completed(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) {
+    fn completed(&mut self, event: &Map<String, Value>, events: &mut Vec<BackendEvent>) {
         // What had gone wrong before has been got over.
         self.heard.failure = None;
-        self.heard.end = End::Done;
+        self.heard.end = ReportedEnd::Done;
         if let Some(schema) = &self.schema {
             let answer = self.heard.answer.as_str().trim();
             self.heard.structured = serde_json::from_str(answer).ok();
             self.heard.structured.iter_mut().for_each(|answer| strict::loosen(answer, schema));
         }
         if let Some(usage) = object(event, "usage") {
-            let total = Spent {
+            let total = RunUsage {
                 input: number(usage, "input_tokens"),
                 cached: number(usage, "cached_input_tokens"),
                 output: number(usage, "output_tokens"),
-                ..Spent::default()
+                ..RunUsage::default()
             };
             self.heard.spent = total.since(self.before);
-            events.extend(self.heard.spent.tokens().map(Event::Usage));
+            events.extend(self.heard.spent.tokens().map(BackendEvent::Usage));
         }
-        events.push(Event::Finished);
+        events.push(BackendEvent::Finished);
     }
 
-    fn started(&mut self, item: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn started(&mut self, item: &Map<String, Value>, events: &mut Vec<BackendEvent>) -> Option<()> {
         let (id, name, input) = tool(item)?;
         if self.open.len() < OPEN_TOOLS {
             self.open.insert(id.to_owned());
         }
-        events.push(Event::ToolCall { id: id.to_owned(), name, input });
+        events.push(BackendEvent::ToolCall { id: id.to_owned(), name, input });
         Some(())
     }
 
-    fn done(&mut self, item: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn done(&mut self, item: &Map<String, Value>, events: &mut Vec<BackendEvent>) -> Option<()> {
         match text(item, "type")? {
             "agent_message" => {
                 let said = text(item, "text")?;
                 self.heard.answer.set(said);
-                events.push(Event::Text(said.to_owned()));
+                events.push(BackendEvent::Text(said.to_owned()));
             }
-            "reasoning" => events.push(Event::Thinking(text(item, "text")?.to_owned())),
+            "reasoning" => events.push(BackendEvent::Thinking(text(item, "text")?.to_owned())),
             _ => {
                 let (id, name, input) = tool(item)?;
                 if !self.open.remove(id) {
-                    events.push(Event::ToolCall { id: id.to_owned(), name: name.clone(), input });
+                    events.push(BackendEvent::ToolCall {
+                        id: id.to_owned(),
+                        name: name.clone(),
+                        input,
+                    });
                 }
                 if text(item, "status") == Some("declined") {
                     self.heard.deny(&name);
-                    events.push(Event::Denied { tool: name, reason: None });
+                    events.push(BackendEvent::Denied { tool: name, reason: None });
                 }
                 let (status, text) = result(item);
-                events.push(Event::ToolResult { id: id.to_owned(), status, text });
+                events.push(BackendEvent::ToolResult { id: id.to_owned(), status, text });
             }
         }
         Some(())
@@ -214,12 +226,12 @@ fn result(item: &Map<String, Value>) -> (ToolStatus, String) {
 }
 
 /// A retry, from `Reconnecting... 2/5 (why)`.
-fn retry(message: &str) -> Option<Event> {
+fn retry(message: &str) -> Option<BackendEvent> {
     let rest = message.strip_prefix("Reconnecting... ")?;
     let (count, why) = rest.split_once(' ').unwrap_or((rest, ""));
     let (attempt, of) = count.split_once('/')?;
     let why = why.strip_prefix('(').and_then(|why| why.strip_suffix(')')).unwrap_or(why);
-    Some(Event::Retry {
+    Some(BackendEvent::Retry {
         attempt: attempt.parse().ok()?,
         of: of.parse().ok(),
         delay_ms: None,

@@ -4,8 +4,8 @@
 //! secrets of MCP servers go through a file or the environment, and instructions that are too long
 //! go into the prompt.
 
-use super::mcp::{At, Server, servers};
-use super::{Invocation, Permissions, Request, ScratchFile};
+use super::mcp::{McpServerEntry, McpTransport, servers};
+use super::{BackendPermissions, BackendRequest, Invocation, ScratchFile};
 
 /// Most bytes of instructions in one argument; Linux allows 131072 with the final NUL.
 const LONGEST: usize = 120_000;
@@ -19,19 +19,19 @@ pub(super) fn instructions(system: &str) -> Option<String> {
 
 /// Return the arguments that set the permissions.
 /// `exec resume` has no `--sandbox`, so the setting `sandbox_mode` takes its place.
-pub(super) fn permissions(permissions: Permissions) -> Vec<String> {
+pub(super) fn permissions(permissions: BackendPermissions) -> Vec<String> {
     let sandbox = match permissions {
-        Permissions::Bypass => {
+        BackendPermissions::Bypass => {
             return vec!["--dangerously-bypass-approvals-and-sandbox".to_owned()];
         }
-        Permissions::Default => "workspace-write",
-        Permissions::ReadOnly => "read-only",
+        BackendPermissions::Default => "workspace-write",
+        BackendPermissions::ReadOnly => "read-only",
     };
     vec!["-c".to_owned(), format!("sandbox_mode={}", quoted(sandbox))]
 }
 
 /// Adds the MCP servers of a request.
-pub(super) fn mcp(request: &Request<'_>, run: &mut Invocation) {
+pub(super) fn mcp(request: &BackendRequest<'_>, run: &mut Invocation) {
     for (n, server) in servers(request.mcp).iter().enumerate() {
         for (key, value) in settings(n, server, request.scratch, run) {
             let name = match bare(server.name) {
@@ -48,15 +48,15 @@ pub(super) fn mcp(request: &Request<'_>, run: &mut Invocation) {
 /// codex keeps such variables from its tools.
 fn settings(
     n: usize,
-    server: &Server<'_>,
+    server: &McpServerEntry<'_>,
     scratch: &str,
     run: &mut Invocation,
 ) -> Vec<(&'static str, String)> {
     match &server.at {
-        At::Program { command, args, env } if env.is_empty() => {
+        McpTransport::Program { command, args, env } if env.is_empty() => {
             vec![("command", quoted(command)), ("args", list(args))]
         }
-        At::Program { command, args, env } => {
+        McpTransport::Program { command, args, env } => {
             let path = format!("{scratch}/mcp-{n}.env");
             let mut words = vec!["-c", ". \"$0\" && exec \"$@\"", path.as_str(), *command];
             words.extend(args);
@@ -64,7 +64,7 @@ fn settings(
             run.files.push(ScratchFile { path, text: exports(env) });
             settings
         }
-        At::Url { url, headers } => {
+        McpTransport::Url { url, headers } => {
             let mut settings = vec![("url", quoted(url))];
             let mut named = Vec::new();
             for (i, (header, value)) in headers.iter().enumerate() {

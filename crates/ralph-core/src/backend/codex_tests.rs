@@ -4,18 +4,20 @@ use serde_json::json;
 
 use super::*;
 use crate::backend::conformance_tests::{read, request};
-use crate::backend::{Ending, Exit, Outcome, Permissions, Session, Usage};
+use crate::backend::{
+    BackendExit, BackendOutcome, BackendPermissions, ProcessEnding, SessionStart, TokenUsage,
+};
 
 const TOOLS: &str = include_str!("../../tests/fixtures/codex/tools.jsonl");
 const EDIT: &str = include_str!("../../tests/fixtures/codex/edit.jsonl");
 
-fn args(request: &Request<'_>) -> Vec<String> {
-    Codex.invocation(request).args
+fn args(request: &BackendRequest<'_>) -> Vec<String> {
+    CodexDriver.invocation(request).args
 }
 
 #[test]
 fn a_new_run_reads_the_prompt_from_standard_input() {
-    let run = Codex.invocation(&request());
+    let run = CodexDriver.invocation(&request());
     assert_eq!(
         run.args,
         [
@@ -41,13 +43,13 @@ fn everything_a_request_can_say_is_passed_on() {
         "far": { "type": "http", "url": "https://far.example", "headers": { "X-Key": "k" } },
         "nonsense": { "neither": true },
     } });
-    let run = Codex.invocation(&Request {
+    let run = CodexDriver.invocation(&BackendRequest {
         system: Some("be \"brief\"\nand kind"),
         model: Some("gpt-x"),
-        permissions: Permissions::ReadOnly,
+        permissions: BackendPermissions::ReadOnly,
         mcp: Some(&mcp),
         schema: Some(&schema),
-        session: Session::Resume { id: "01a1-7", before: Spent::default() },
+        session: SessionStart::Resume { id: "01a1-7", before: RunUsage::default() },
         ..request()
     });
     assert_eq!(
@@ -100,7 +102,7 @@ fn everything_a_request_can_say_is_passed_on() {
 
 #[test]
 fn without_bypass_it_may_write_in_the_workspace() {
-    let args = args(&Request { permissions: Permissions::Default, ..request() });
+    let args = args(&BackendRequest { permissions: BackendPermissions::Default, ..request() });
     assert!(args.contains(&r#"sandbox_mode="workspace-write""#.to_owned()), "{args:?}");
     assert!(!args.iter().any(|arg| arg.contains("bypass")), "{args:?}");
 }
@@ -108,7 +110,7 @@ fn without_bypass_it_may_write_in_the_workspace() {
 #[test]
 fn instructions_too_long_for_an_argument_go_before_the_prompt() {
     let system = "x".repeat(130_000);
-    let run = Codex.invocation(&Request { system: Some(&system), ..request() });
+    let run = CodexDriver.invocation(&BackendRequest { system: Some(&system), ..request() });
     assert!(!run.args.iter().any(|arg| arg.contains("developer_instructions")));
     assert!(run.stdin.contains(&system) && run.stdin.ends_with("write a greeting"));
 }
@@ -116,22 +118,26 @@ fn instructions_too_long_for_an_argument_go_before_the_prompt() {
 #[test]
 fn a_resumed_session_counts_only_its_own_tokens() {
     let before =
-        Spent { input: Some(4000), cached: Some(700), output: Some(100), ..Spent::default() };
-    let request = Request { session: Session::Resume { id: "x", before }, ..request() };
-    let (reader, events) = read(&Codex, &request, EDIT.as_bytes());
+        RunUsage { input: Some(4000), cached: Some(700), output: Some(100), ..RunUsage::default() };
+    let request = BackendRequest { session: SessionStart::Resume { id: "x", before }, ..request() };
+    let (reader, events) = read(&CodexDriver, &request, EDIT.as_bytes());
     let spent = reader.spent();
     assert_eq!((spent.input, spent.cached, spent.output), (Some(200), Some(0), Some(30)));
-    assert!(events.contains(&Event::Usage(Usage { input: 200, cached: 0, output: 30 })));
+    assert!(events.contains(&BackendEvent::Usage(TokenUsage {
+        input: 200,
+        cached: 0,
+        output: 30
+    })));
 }
 
 #[test]
 fn tools_of_every_kind_are_told() {
-    let (reader, events) = read(&Codex, &request(), TOOLS.as_bytes());
+    let (reader, events) = read(&CodexDriver, &request(), TOOLS.as_bytes());
     let told: Vec<String> = events
         .iter()
         .filter_map(|event| match event {
-            Event::ToolCall { name, input, .. } => Some(format!("{name} {input}")),
-            Event::ToolResult { status, text, .. } => Some(format!("{status:?} {text}")),
+            BackendEvent::ToolCall { name, input, .. } => Some(format!("{name} {input}")),
+            BackendEvent::ToolResult { status, text, .. } => Some(format!("{status:?} {text}")),
             _ => None,
         })
         .collect();
@@ -146,7 +152,7 @@ fn tools_of_every_kind_are_told() {
             "Failed ",
         ]
     );
-    let unknown = events.iter().filter(|event| matches!(event, Event::Unknown(_))).count();
+    let unknown = events.iter().filter(|event| matches!(event, BackendEvent::Unknown(_))).count();
     assert_eq!(unknown, 2, "a warning and a to-do list are kept as they came");
     assert_eq!(reader.structured(), None, "nobody asked for JSON");
 }
@@ -154,37 +160,37 @@ fn tools_of_every_kind_are_told() {
 #[test]
 fn the_last_message_is_the_structured_answer_if_one_was_asked_for() {
     let schema = json!({ "properties": { "fully_complete": { "type": "boolean" } } });
-    let asked = Request { schema: Some(&schema), ..request() };
-    let (reader, _) = read(&Codex, &asked, TOOLS.as_bytes());
+    let asked = BackendRequest { schema: Some(&schema), ..request() };
+    let (reader, _) = read(&CodexDriver, &asked, TOOLS.as_bytes());
     assert_eq!(reader.structured(), Some(&json!({ "fully_complete": true })));
-    let (mut reader, _) = read(&Codex, &asked, EDIT.as_bytes());
+    let (mut reader, _) = read(&CodexDriver, &asked, EDIT.as_bytes());
     assert_eq!(reader.structured(), None, "prose is not");
-    assert_eq!(reader.outcome(&Exit::code(0), ""), Outcome::Success);
+    assert_eq!(reader.outcome(&BackendExit::code(0), ""), BackendOutcome::Success);
 }
 
 #[test]
 fn a_retry_is_told_with_its_reason() {
     let line = br#"{"type":"error","message":"Reconnecting... 2/5 (stream closed (early))"}"#;
-    let (reader, events) = read(&Codex, &request(), line);
+    let (reader, events) = read(&CodexDriver, &request(), line);
     let reason = "stream closed (early)".to_owned();
-    assert_eq!(events, [Event::Retry { attempt: 2, of: Some(5), delay_ms: None, reason }]);
+    assert_eq!(events, [BackendEvent::Retry { attempt: 2, of: Some(5), delay_ms: None, reason }]);
     assert!(!reader.is_finished());
 }
 
 #[test]
 fn an_error_without_an_end_is_still_the_reason() {
     let lines = b"{\"type\":\"turn.started\"}\n{\"type\":\"error\",\"message\":\"usage limit\"}";
-    let (mut reader, _) = read(&Codex, &request(), lines);
-    assert_eq!(reader.outcome(&Exit::code(1), "").word(), "rate_limit");
+    let (mut reader, _) = read(&CodexDriver, &request(), lines);
+    assert_eq!(reader.outcome(&BackendExit::code(1), "").word(), "rate_limit");
 }
 
 #[test]
 fn a_session_that_is_gone_is_a_crash_with_its_last_words() {
-    let (mut reader, _) = read(&Codex, &request(), b"");
+    let (mut reader, _) = read(&CodexDriver, &request(), b"");
     let stderr = "\u{1b}[31mError: no rollout found for thread id 7\u{1b}[0m\n   at x.rs:1\n";
     let message = "Error: no rollout found for thread id 7".to_owned();
     assert_eq!(
-        reader.outcome(&Exit::code(1), stderr),
-        Outcome::Crash { ending: Ending::Code(1), message }
+        reader.outcome(&BackendExit::code(1), stderr),
+        BackendOutcome::Crash { ending: ProcessEnding::Code(1), message }
     );
 }

@@ -29,22 +29,22 @@ use serde_json::{Map, Value};
 
 use super::failure::judge_text;
 use super::heard::{
-    End, Failure, Heard, StreamReader, for_people, gave_up, number, object, of_our_doing, real,
-    text,
+    ReportedEnd, ReportedFailure, StreamReader, StreamState, for_people, gave_up, number, object,
+    of_our_doing, real, text,
 };
 use super::{
-    Driver, Ending, Event, Exit, Invocation, Money, Outcome, Reader, Request, ScratchFile, Spent,
-    Supports, as_words,
+    BackendDriver, BackendEvent, BackendExit, BackendFeatures, BackendOutcome, BackendReader,
+    BackendRequest, Invocation, ProcessEnding, RunCost, RunUsage, ScratchFile, as_words,
 };
-use crate::config::Claim;
+use crate::config::CommandClaim;
 
 /// The words that may stand in braces.
-const PLACEHOLDERS: [(&str, Hole); 5] = [
-    ("prompt_file", Hole::PromptFile),
-    ("model", Hole::Model),
-    ("max_turns", Hole::MaxTurns),
-    ("session", Hole::Session),
-    ("scratch", Hole::Scratch),
+const PLACEHOLDERS: [(&str, TemplatePlaceholder); 5] = [
+    ("prompt_file", TemplatePlaceholder::PromptFile),
+    ("model", TemplatePlaceholder::Model),
+    ("max_turns", TemplatePlaceholder::MaxTurns),
+    ("session", TemplatePlaceholder::Session),
+    ("scratch", TemplatePlaceholder::Scratch),
 ];
 
 /// Beginning of the JSON line with the result of the run.
@@ -55,21 +55,21 @@ const RESULT: &[u8] = br#"{"type":"result""#;
 pub struct CommandDriver {
     name: String,
     program: String,
-    args: Vec<Argument>,
-    claim: Claim,
+    args: Vec<TemplateArgument>,
+    claim: CommandClaim,
 }
 
 /// One argument of the template, split into texts and placeholders.
-type Argument = Vec<Piece>;
+type TemplateArgument = Vec<TemplatePiece>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum TemplatePiece {
     Text(String),
-    Hole(Hole),
+    Hole(TemplatePlaceholder),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hole {
+enum TemplatePlaceholder {
     PromptFile,
     Model,
     MaxTurns,
@@ -79,12 +79,13 @@ enum Hole {
 
 impl CommandDriver {
     /// A driver for the template `command`; says what is wrong with it otherwise.
-    pub fn new(name: &str, command: &[String], claim: Claim) -> Result<Self, String> {
+    pub fn new(name: &str, command: &[String], claim: CommandClaim) -> Result<Self, String> {
         let Some((program, args)) = command.split_first() else {
             return Err("`command` is empty: name a program".to_owned());
         };
         let pieces = argument(program)?;
-        if program.is_empty() || pieces.iter().any(|piece| matches!(piece, Piece::Hole(_))) {
+        if program.is_empty() || pieces.iter().any(|piece| matches!(piece, TemplatePiece::Hole(_)))
+        {
             return Err(format!("`command` must begin with a program, not `{program}`"));
         }
         Ok(Self {
@@ -96,17 +97,17 @@ impl CommandDriver {
     }
 
     /// Return the way in which the program claims that a task is done.
-    pub fn claim(&self) -> Claim {
+    pub fn claim(&self) -> CommandClaim {
         self.claim
     }
 
-    fn uses(&self, hole: Hole) -> bool {
-        self.args.iter().flatten().any(|piece| *piece == Piece::Hole(hole))
+    fn uses(&self, hole: TemplatePlaceholder) -> bool {
+        self.args.iter().flatten().any(|piece| *piece == TemplatePiece::Hole(hole))
     }
 }
 
 /// Takes an argument of a template apart.
-fn argument(text: &str) -> Result<Argument, String> {
+fn argument(text: &str) -> Result<TemplateArgument, String> {
     let mut pieces = Vec::new();
     let mut literal = String::new();
     let mut rest = text;
@@ -122,14 +123,14 @@ fn argument(text: &str) -> Result<Argument, String> {
         let known = PLACEHOLDERS.into_iter().find(|(word, _)| *word == name);
         let (_, hole) = known.ok_or_else(|| unknown(name))?;
         if !literal.is_empty() {
-            pieces.push(Piece::Text(std::mem::take(&mut literal)));
+            pieces.push(TemplatePiece::Text(std::mem::take(&mut literal)));
         }
-        pieces.push(Piece::Hole(hole));
+        pieces.push(TemplatePiece::Hole(hole));
         rest = &tail[name.len() + 2..];
     }
     literal.push_str(rest);
     if !literal.is_empty() || pieces.is_empty() {
-        pieces.push(Piece::Text(literal));
+        pieces.push(TemplatePiece::Text(literal));
     }
     Ok(pieces)
 }
@@ -154,7 +155,7 @@ fn unknown(name: &str) -> String {
     }
 }
 
-impl Driver for CommandDriver {
+impl BackendDriver for CommandDriver {
     fn name(&self) -> &str {
         &self.name
     }
@@ -163,71 +164,71 @@ impl Driver for CommandDriver {
         &self.program
     }
 
-    fn supports(&self) -> Supports {
-        Supports {
-            resume: self.uses(Hole::Session),
-            max_turns: self.uses(Hole::MaxTurns),
-            ..Supports::default()
+    fn supports(&self) -> BackendFeatures {
+        BackendFeatures {
+            resume: self.uses(TemplatePlaceholder::Session),
+            max_turns: self.uses(TemplatePlaceholder::MaxTurns),
+            ..BackendFeatures::default()
         }
     }
 
-    fn invocation(&self, request: &Request<'_>) -> Invocation {
+    fn invocation(&self, request: &BackendRequest<'_>) -> Invocation {
         let prompt = as_words(super::system_in_prompt(request.system, request.prompt));
         let path = format!("{}/prompt.md", request.scratch);
         let turns = request.max_turns.map(|turns| turns.to_string());
-        let value = |hole: Hole| match hole {
-            Hole::PromptFile => Some(path.as_str()),
-            Hole::Scratch => Some(request.scratch),
-            Hole::Model => request.model,
-            Hole::MaxTurns => turns.as_deref(),
-            Hole::Session => request.session.id(),
+        let value = |hole: TemplatePlaceholder| match hole {
+            TemplatePlaceholder::PromptFile => Some(path.as_str()),
+            TemplatePlaceholder::Scratch => Some(request.scratch),
+            TemplatePlaceholder::Model => request.model,
+            TemplatePlaceholder::MaxTurns => turns.as_deref(),
+            TemplatePlaceholder::Session => request.session.id(),
         };
         let mut run = Invocation::default();
         for argument in &self.args {
             let filled: Option<String> = argument
                 .iter()
                 .map(|piece| match piece {
-                    Piece::Text(text) => Some(text.as_str()),
-                    Piece::Hole(hole) => value(*hole),
+                    TemplatePiece::Text(text) => Some(text.as_str()),
+                    TemplatePiece::Hole(hole) => value(*hole),
                 })
                 .collect();
             match (filled, argument.as_slice()) {
                 (Some(filled), _) => run.args.push(filled),
-                (None, [Piece::Hole(_)]) => {
+                (None, [TemplatePiece::Hole(_)]) => {
                     run.args.pop_if(|before| before.starts_with('-'));
                 }
                 (None, _) => {}
             }
         }
-        match self.uses(Hole::PromptFile) {
+        match self.uses(TemplatePlaceholder::PromptFile) {
             true => run.files.push(ScratchFile { path, text: prompt }),
             false => run.stdin = prompt,
         }
         run
     }
 
-    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
-        Box::new(CommandReader { claim: self.claim, heard: Heard::new(request), torn: None })
+    fn reader(&self, request: &BackendRequest<'_>) -> Box<dyn BackendReader> {
+        Box::new(CommandReader { claim: self.claim, heard: StreamState::new(request), torn: None })
     }
 }
 
 struct CommandReader {
-    claim: Claim,
+    claim: CommandClaim,
     /// The beginning of a result that is not whole.
     torn: Option<String>,
-    heard: Heard,
+    heard: StreamState,
 }
 
 impl StreamReader for CommandReader {
-    fn heard(&self) -> &Heard {
+    fn heard(&self) -> &StreamState {
         &self.heard
     }
 
-    fn heard_mut(&mut self) -> &mut Heard {
+    fn heard_mut(&mut self) -> &mut StreamState {
         &mut self.heard
     }
 
-    fn read_line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+    fn read_line(&mut self, line: &[u8], events: &mut Vec<BackendEvent>) {
         if let Ok(Value::Object(said)) = serde_json::from_slice(line)
             && self.event(said, events).is_some()
         {
@@ -239,10 +240,10 @@ impl StreamReader for CommandReader {
         }
         line.push('\n');
         self.heard.answer.push(&line);
-        events.push(Event::Text(line));
+        events.push(BackendEvent::Text(line));
     }
 
-    fn judge(&self, exit: &Exit, stderr: &str) -> Outcome {
+    fn judge(&self, exit: &BackendExit, stderr: &str) -> BackendOutcome {
         if let Some(outcome) = of_our_doing(exit) {
             return outcome;
         }
@@ -251,61 +252,65 @@ impl StreamReader for CommandReader {
         }
         let answer = self.heard.answer.as_str().trim();
         match exit.ending {
-            ending if ending != Ending::Code(0) && self.heard.end == End::Open => {
+            ending if ending != ProcessEnding::Code(0) && self.heard.end == ReportedEnd::Open => {
                 // Many programs put their errors where the answer goes.
                 let last = answer.lines().last().map(for_people);
-                let judged = last.as_deref().filter(|_| matches!(ending, Ending::Code(_)));
+                let judged = last.as_deref().filter(|_| matches!(ending, ProcessEnding::Code(_)));
                 match gave_up(ending, stderr, last.as_deref()) {
-                    crash @ Outcome::Crash { .. } => {
+                    crash @ BackendOutcome::Crash { .. } => {
                         judged.and_then(|last| judge_text(last, None)).unwrap_or(crash)
                     }
                     outcome => outcome,
                 }
             }
-            _ if self.heard.end == End::Open && self.torn.is_some() => {
-                Outcome::Malformed { message: self.torn.clone().unwrap_or_default() }
+            _ if self.heard.end == ReportedEnd::Open && self.torn.is_some() => {
+                BackendOutcome::Malformed { message: self.torn.clone().unwrap_or_default() }
             }
-            _ if self.claim == Claim::Marker
+            _ if self.claim == CommandClaim::Marker
                 && answer.is_empty()
                 && self.heard.structured.is_none() =>
             {
-                Outcome::NoOutput
+                BackendOutcome::NoOutput
             }
-            _ => Outcome::Success,
+            _ => BackendOutcome::Success,
         }
     }
 
-    fn event(&mut self, mut said: Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn event(
+        &mut self,
+        mut said: Map<String, Value>,
+        events: &mut Vec<BackendEvent>,
+    ) -> Option<()> {
         if text(&said, "type") != Some("result") {
             return None;
         }
-        self.heard.end = End::Done;
+        self.heard.end = ReportedEnd::Done;
         if let session @ Some(_) = text(&said, "session") {
             events.push(self.heard.start(session, None));
         }
         if let Some(answer) = text(&said, "text") {
             self.heard.answer.set(answer);
-            events.push(Event::Text(answer.to_owned()));
+            events.push(BackendEvent::Text(answer.to_owned()));
         }
         if let Some(usage) = object(&said, "usage") {
-            self.heard.spent = Spent {
+            self.heard.spent = RunUsage {
                 cost: self.heard.spent.cost,
                 input: number(usage, "input"),
                 cached: number(usage, "cached"),
                 output: number(usage, "output"),
                 turns: number(usage, "turns"),
             };
-            events.extend(self.heard.spent.tokens().map(Event::Usage));
+            events.extend(self.heard.spent.tokens().map(BackendEvent::Usage));
         }
         if let Some(cost) = real(&said, "cost_usd").filter(|cost| *cost >= 0.0) {
             self.heard.spent.cost = Some(cost);
-            events.push(Event::Cost(Money(cost)));
+            events.push(BackendEvent::Cost(RunCost(cost)));
         }
         if let Some(message) = text(&said, "error") {
-            self.heard.failure = Some(Failure::Program { message: for_people(message) });
+            self.heard.failure = Some(ReportedFailure::Program { message: for_people(message) });
         }
         self.heard.structured = said.remove("structured").filter(|value| !value.is_null());
-        events.push(Event::Finished);
+        events.push(BackendEvent::Finished);
         Some(())
     }
 }

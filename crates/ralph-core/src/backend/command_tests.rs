@@ -2,18 +2,18 @@ use serde_json::json;
 
 use super::*;
 use crate::backend::conformance_tests::{read, request};
-use crate::backend::{MOST_ANSWER, Permissions, Session, Stop};
+use crate::backend::{BackendPermissions, MOST_ANSWER, SessionStart, StopCause};
 
 fn words(command: &[&str]) -> Vec<String> {
     command.iter().map(|word| (*word).to_owned()).collect()
 }
 
 fn driver(command: &[&str]) -> CommandDriver {
-    CommandDriver::new("mybot", &words(command), Claim::Marker).unwrap()
+    CommandDriver::new("mybot", &words(command), CommandClaim::Marker).unwrap()
 }
 
 fn refused(command: &[&str]) -> String {
-    CommandDriver::new("mybot", &words(command), Claim::Marker).unwrap_err()
+    CommandDriver::new("mybot", &words(command), CommandClaim::Marker).unwrap_err()
 }
 
 #[test]
@@ -30,10 +30,10 @@ fn a_template_is_filled_from_the_request() {
         "",
     ]);
     assert_eq!((bot.name(), bot.program()), ("mybot", "mybot"));
-    let run = bot.invocation(&Request {
+    let run = bot.invocation(&BackendRequest {
         model: Some("big"),
         max_turns: Some(7),
-        session: Session::Resume { id: "s-1", before: Spent::default() },
+        session: SessionStart::Resume { id: "s-1", before: RunUsage::default() },
         ..request()
     });
     assert_eq!(
@@ -66,7 +66,8 @@ fn what_the_request_does_not_have_is_left_out_with_its_option() {
 
 #[test]
 fn instructions_go_before_the_prompt() {
-    let run = driver(&["mybot"]).invocation(&Request { system: Some("be brief"), ..request() });
+    let run =
+        driver(&["mybot"]).invocation(&BackendRequest { system: Some("be brief"), ..request() });
     assert!(run.stdin.contains("be brief") && run.stdin.ends_with("\n\nwrite a greeting"));
 }
 
@@ -87,7 +88,7 @@ fn a_template_that_cannot_work_is_refused_with_what_to_write() {
     assert_eq!(refused(&[""]), "`command` must begin with a program, not ``");
 }
 
-fn ended(claim: Claim, stream: &str, exit: Exit, stderr: &str) -> Outcome {
+fn ended(claim: CommandClaim, stream: &str, exit: BackendExit, stderr: &str) -> BackendOutcome {
     let bot = CommandDriver::new("mybot", &words(&["mybot"]), claim).unwrap();
     read(&bot, &request(), stream.as_bytes()).0.outcome(&exit, stderr)
 }
@@ -96,8 +97,8 @@ fn ended(claim: Claim, stream: &str, exit: Exit, stderr: &str) -> Outcome {
 fn plain_lines_are_the_answer() {
     let (reader, events) = read(&driver(&["x"]), &request(), b"one\n\xff{two\n{\"type\":\"x\"}");
     assert_eq!(reader.answer(), "one\n\u{fffd}{two\n{\"type\":\"x\"}\n");
-    assert!(events.iter().all(|event| matches!(event, Event::Text(_))));
-    assert_eq!(reader.spent(), Spent::default());
+    assert!(events.iter().all(|event| matches!(event, BackendEvent::Text(_))));
+    assert_eq!(reader.spent(), RunUsage::default());
     assert!(!reader.is_finished());
 }
 
@@ -112,7 +113,7 @@ fn one_line_of_json_says_the_rest() {
     assert_eq!(reader.answer(), "<TASK_DONE>");
     assert_eq!(reader.structured(), Some(&json!({ "a": 1 })));
     assert_eq!(reader.session(), Some("s-2"));
-    let spent = Spent {
+    let spent = RunUsage {
         cost: Some(0.12),
         input: Some(1200),
         cached: Some(300),
@@ -121,54 +122,62 @@ fn one_line_of_json_says_the_rest() {
     };
     assert_eq!(reader.spent(), spent);
     assert!(reader.is_finished());
-    assert_eq!(events.last(), Some(&Event::Finished));
-    assert_eq!(reader.outcome(&Exit::code(0), ""), Outcome::Success);
+    assert_eq!(events.last(), Some(&BackendEvent::Finished));
+    assert_eq!(reader.outcome(&BackendExit::code(0), ""), BackendOutcome::Success);
 }
 
 #[test]
 fn numbers_that_make_no_sense_are_not_taken() {
     let stream = r#"{"type":"result","cost_usd":-1,"usage":{"input":-5,"output":"many"}}"#;
     let (reader, _) = read(&driver(&["x"]), &request(), stream.as_bytes());
-    assert_eq!(reader.spent(), Spent::default());
+    assert_eq!(reader.spent(), RunUsage::default());
 }
 
 #[test]
 fn the_exit_code_is_the_end_and_the_claim_decides_what_silence_means() {
-    let ok = Exit::code(0);
-    assert_eq!(ended(Claim::Marker, "did it", ok, ""), Outcome::Success);
-    assert_eq!(ended(Claim::Exit, "did it", ok, ""), Outcome::Success);
-    assert_eq!(ended(Claim::Exit, "", ok, ""), Outcome::Success);
-    assert_eq!(ended(Claim::Marker, "\n", ok, ""), Outcome::NoOutput);
-    let killed = Exit { ending: Ending::Signal(9), stopped: None };
-    assert_eq!(ended(Claim::Exit, "did it", killed, "").word(), "crash");
-    let late = Exit { ending: Ending::Code(0), stopped: Some(Stop::Timeout) };
-    assert_eq!(ended(Claim::Exit, "did it", late, ""), Outcome::Timeout);
-    let missing = Exit { ending: Ending::NotFound, stopped: None };
-    assert_eq!(ended(Claim::Exit, "", missing, ""), Outcome::NotInstalled);
+    let ok = BackendExit::code(0);
+    assert_eq!(ended(CommandClaim::Marker, "did it", ok, ""), BackendOutcome::Success);
+    assert_eq!(ended(CommandClaim::Exit, "did it", ok, ""), BackendOutcome::Success);
+    assert_eq!(ended(CommandClaim::Exit, "", ok, ""), BackendOutcome::Success);
+    assert_eq!(ended(CommandClaim::Marker, "\n", ok, ""), BackendOutcome::NoOutput);
+    let killed = BackendExit { ending: ProcessEnding::Signal(9), stopped: None };
+    assert_eq!(ended(CommandClaim::Exit, "did it", killed, "").word(), "crash");
+    let late = BackendExit { ending: ProcessEnding::Code(0), stopped: Some(StopCause::Timeout) };
+    assert_eq!(ended(CommandClaim::Exit, "did it", late, ""), BackendOutcome::Timeout);
+    let missing = BackendExit { ending: ProcessEnding::NotFound, stopped: None };
+    assert_eq!(ended(CommandClaim::Exit, "", missing, ""), BackendOutcome::NotInstalled);
 }
 
 #[test]
 fn a_failure_is_judged_by_its_last_words() {
-    let failed = Exit::code(3);
-    let crash =
-        |message: &str| Outcome::Crash { ending: Ending::Code(3), message: message.to_owned() };
-    assert_eq!(ended(Claim::Exit, "hm", failed, "boom\n\n"), crash("boom"));
-    assert_eq!(ended(Claim::Exit, "hm\noops\n", failed, ""), crash("oops"));
-    assert_eq!(ended(Claim::Exit, "", failed, ""), crash("it gave no reason"));
-    assert_eq!(ended(Claim::Exit, "", failed, "rate limit reached").word(), "rate_limit");
-    assert_eq!(ended(Claim::Exit, "HTTP 401\n", failed, "").word(), "not_logged_in");
+    let failed = BackendExit::code(3);
+    let crash = |message: &str| BackendOutcome::Crash {
+        ending: ProcessEnding::Code(3),
+        message: message.to_owned(),
+    };
+    assert_eq!(ended(CommandClaim::Exit, "hm", failed, "boom\n\n"), crash("boom"));
+    assert_eq!(ended(CommandClaim::Exit, "hm\noops\n", failed, ""), crash("oops"));
+    assert_eq!(ended(CommandClaim::Exit, "", failed, ""), crash("it gave no reason"));
+    assert_eq!(ended(CommandClaim::Exit, "", failed, "rate limit reached").word(), "rate_limit");
+    assert_eq!(ended(CommandClaim::Exit, "HTTP 401\n", failed, "").word(), "not_logged_in");
     let error = r#"{"type":"result","error":"the context window is full"}"#;
     let said = "context window exceeded";
     assert_eq!(
-        ended(Claim::Exit, &error.replace("the context window is full", said), Exit::code(0), ""),
-        Outcome::ContextLimit
+        ended(
+            CommandClaim::Exit,
+            &error.replace("the context window is full", said),
+            BackendExit::code(0),
+            ""
+        ),
+        BackendOutcome::ContextLimit
     );
 }
 
 #[test]
 fn an_answer_without_end_keeps_its_end() {
     let bot = driver(&["x"]);
-    let mut reader = bot.reader(&Request { permissions: Permissions::Default, ..request() });
+    let mut reader =
+        bot.reader(&BackendRequest { permissions: BackendPermissions::Default, ..request() });
     let (line, mut events) = ("ä".repeat(4000), Vec::new());
     for _ in 0..1000 {
         events.clear();

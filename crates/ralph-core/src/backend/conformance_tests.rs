@@ -13,9 +13,9 @@ mod damage;
 
 use std::sync::LazyLock;
 
-use super::acp::{Acp, Options};
+use super::acp::{AcpDriver, AcpOptions};
 use super::*;
-use crate::config::Claim;
+use crate::config::CommandClaim;
 
 /// What every driver is asked.
 const CASES: &[&str] = &[
@@ -134,15 +134,15 @@ const TABLE: &[Row] = table! {
     }
 };
 
-pub(super) fn request() -> Request<'static> {
-    Request { scratch: "/run/scratch", ..Request::plain("write a greeting") }
+pub(super) fn request() -> BackendRequest<'static> {
+    BackendRequest { scratch: "/run/scratch", ..BackendRequest::plain("write a greeting") }
 }
 
 pub(super) fn read(
-    driver: &dyn Driver,
-    request: &Request<'_>,
+    driver: &dyn BackendDriver,
+    request: &BackendRequest<'_>,
     stream: &[u8],
-) -> (Box<dyn Reader>, Vec<Event>) {
+) -> (Box<dyn BackendReader>, Vec<BackendEvent>) {
     let mut reader = driver.reader(request);
     let mut events = Vec::new();
     for line in stream.split(|&byte| byte == b'\n') {
@@ -152,23 +152,23 @@ pub(super) fn read(
 }
 
 /// The outcome of a stream.
-fn outcome(driver: &dyn Driver, stream: &[u8], exit: Exit) -> Outcome {
+fn outcome(driver: &dyn BackendDriver, stream: &[u8], exit: BackendExit) -> BackendOutcome {
     read(driver, &request(), stream).0.outcome(&exit, "")
 }
 
 /// One driver of each kind; those that need a configuration get one.
-fn driver(kind: BackendKind) -> &'static dyn Driver {
-    static ACP: LazyLock<Acp> = LazyLock::new(|| {
-        Acp::new(Options {
+fn driver(kind: BackendKind) -> &'static dyn BackendDriver {
+    static ACP: LazyLock<AcpDriver> = LazyLock::new(|| {
+        AcpDriver::new(AcpOptions {
             name: "acp".into(),
             program: "claude-agent-acp".into(),
             cwd: "/work".into(),
-            ..Options::default()
+            ..AcpOptions::default()
         })
     });
     static COMMAND: LazyLock<CommandDriver> = LazyLock::new(|| {
         let template = ["bot", "--model", "{model}", "--session", "{session}"].map(str::to_owned);
-        CommandDriver::new("command", &template, Claim::Marker).expect("a good template")
+        CommandDriver::new("command", &template, CommandClaim::Marker).expect("a good template")
     });
     match kind {
         BackendKind::Acp => &*ACP,
@@ -177,12 +177,12 @@ fn driver(kind: BackendKind) -> &'static dyn Driver {
     }
 }
 
-fn drivers() -> impl Iterator<Item = (BackendKind, &'static dyn Driver)> {
+fn drivers() -> impl Iterator<Item = (BackendKind, &'static dyn BackendDriver)> {
     BackendKind::ALL.iter().map(|kind| (*kind, driver(*kind)))
 }
 
 /// Those whose programs tell what they do, and that they are done.
-fn talkative() -> impl Iterator<Item = (BackendKind, &'static dyn Driver)> {
+fn talkative() -> impl Iterator<Item = (BackendKind, &'static dyn BackendDriver)> {
     drivers().filter(|(kind, _)| *kind != BackendKind::Command)
 }
 
@@ -210,7 +210,7 @@ fn every_driver_has_every_case() {
 fn every_case_ends_in_its_outcome() {
     for row in TABLE {
         let driver = driver(row.kind);
-        let outcome = outcome(driver, row.stream.as_bytes(), Exit::code(row.exit));
+        let outcome = outcome(driver, row.stream.as_bytes(), BackendExit::code(row.exit));
         assert_eq!(outcome.word(), row.outcome, "{} {}: {outcome:?}", driver.name(), row.case);
     }
 }
@@ -227,26 +227,26 @@ fn an_edit_is_told_from_its_start_to_its_answer() {
     for (kind, driver) in talkative() {
         let (reader, events) = read(driver, &request(), edit(kind).as_bytes());
         let name = driver.name();
-        assert!(matches!(&events[0], Event::Started { session: Some(_), .. }), "{name}");
+        assert!(matches!(&events[0], BackendEvent::Started { session: Some(_), .. }), "{name}");
         assert!(reader.session().is_some(), "{name}");
         let calls: Vec<&String> = events.iter().filter_map(call).collect();
         let results: Vec<&String> = events.iter().filter_map(result).collect();
         assert!(!calls.is_empty() && calls == results, "{name}: {calls:?} {results:?}");
         assert!(!reader.answer().trim().is_empty(), "{name}");
-        assert!(!events.iter().any(|event| matches!(event, Event::Unknown(_))), "{name}");
+        assert!(!events.iter().any(|event| matches!(event, BackendEvent::Unknown(_))), "{name}");
     }
 }
 
-fn call(event: &Event) -> Option<&String> {
+fn call(event: &BackendEvent) -> Option<&String> {
     match event {
-        Event::ToolCall { id, .. } => Some(id),
+        BackendEvent::ToolCall { id, .. } => Some(id),
         _ => None,
     }
 }
 
-fn result(event: &Event) -> Option<&String> {
+fn result(event: &BackendEvent) -> Option<&String> {
     match event {
-        Event::ToolResult { id, .. } => Some(id),
+        BackendEvent::ToolResult { id, .. } => Some(id),
         _ => None,
     }
 }
@@ -259,15 +259,15 @@ fn tokens_are_counted_and_a_cost_is_known_only_where_it_is_reported() {
         assert!(spent.input.is_some_and(|n| n > 0), "{}", driver.name());
         assert!(spent.output.is_some_and(|n| n > 0), "{}", driver.name());
         assert_eq!(spent.cost.is_some(), driver.supports().cost, "{}", driver.name());
-        let context = events.iter().any(|event| matches!(event, Event::Context(_)));
+        let context = events.iter().any(|event| matches!(event, BackendEvent::Context(_)));
         assert_eq!(context, driver.supports().context, "{}", driver.name());
         let told = events.iter().rev().find_map(|event| match event {
-            Event::Usage(usage) => Some((Some(usage.input), Some(usage.output))),
+            BackendEvent::Usage(usage) => Some((Some(usage.input), Some(usage.output))),
             _ => None,
         });
         assert_eq!(told, Some((spent.input, spent.output)), "{}", driver.name());
         let (reader, _) = read(driver, &request(), b"");
-        assert_eq!(reader.spent(), Spent::default(), "{}", driver.name());
+        assert_eq!(reader.spent(), RunUsage::default(), "{}", driver.name());
     }
 }
 
@@ -276,12 +276,12 @@ fn a_program_that_was_killed_has_crashed() {
     for (kind, driver) in drivers() {
         let stream = edit(kind).as_bytes();
         for stream in [b"".as_slice(), &stream[..stream.len() / 2]] {
-            let ending = Ending::Signal(9);
-            let exit = Exit { ending, stopped: None };
+            let ending = ProcessEnding::Signal(9);
+            let exit = BackendExit { ending, stopped: None };
             assert!(
                 matches!(
                     outcome(driver, stream, exit),
-                    Outcome::Crash { ending: Ending::Signal(9), .. }
+                    BackendOutcome::Crash { ending: ProcessEnding::Signal(9), .. }
                 ),
                 "{}",
                 driver.name()
@@ -294,12 +294,12 @@ fn a_program_that_was_killed_has_crashed() {
 fn a_bad_exit_after_a_good_result_is_a_success_with_a_note() {
     for (kind, driver) in drivers() {
         for (ending, note) in [
-            (Ending::Code(0), None),
-            (Ending::Code(1), Some("it ended with code 1 after it had finished")),
-            (Ending::Code(173), Some("it ended with code 173 after it had finished")),
-            (Ending::Signal(9), Some("it was killed by signal 9 after it had finished")),
+            (ProcessEnding::Code(0), None),
+            (ProcessEnding::Code(1), Some("it ended with code 1 after it had finished")),
+            (ProcessEnding::Code(173), Some("it ended with code 173 after it had finished")),
+            (ProcessEnding::Signal(9), Some("it was killed by signal 9 after it had finished")),
         ] {
-            let exit = Exit { ending, stopped: None };
+            let exit = BackendExit { ending, stopped: None };
             let (mut reader, _) = read(driver, &request(), edit(kind).as_bytes());
             // Where there is no last word, the exit code is the program's word.
             let is_good = reader.is_finished() || note.is_none();
@@ -312,32 +312,33 @@ fn a_bad_exit_after_a_good_result_is_a_success_with_a_note() {
         }
     }
     // What went wrong has no need of a note, and what ralph did itself is known.
-    assert_eq!(Outcome::NoOutput.note(&Exit::code(1)), None);
-    let ended = Exit { ending: Ending::Signal(15), stopped: Some(Stop::Lingered) };
-    assert_eq!(Outcome::Success.note(&ended), None);
+    assert_eq!(BackendOutcome::NoOutput.note(&BackendExit::code(1)), None);
+    let ended =
+        BackendExit { ending: ProcessEnding::Signal(15), stopped: Some(StopCause::Lingered) };
+    assert_eq!(BackendOutcome::Success.note(&ended), None);
 }
 
 #[test]
 fn what_ralph_did_comes_before_what_the_program_said() {
     let stops = [
-        (Stop::Timeout, "timeout"),
-        (Stop::Idle, "idle"),
-        (Stop::Cancelled, "cancelled"),
-        (Stop::ContextFull, "context_limit"),
-        (Stop::Budget, "budget"),
+        (StopCause::Timeout, "timeout"),
+        (StopCause::Idle, "idle"),
+        (StopCause::Cancelled, "cancelled"),
+        (StopCause::ContextFull, "context_limit"),
+        (StopCause::Budget, "budget"),
     ];
     for (kind, driver) in drivers() {
         let streams = TABLE.iter().filter(|row| row.kind == kind).map(|row| row.stream);
         for stream in streams {
             for (stop, word) in stops {
-                for ending in [Ending::Code(0), Ending::Signal(15)] {
-                    let exit = Exit { ending, stopped: Some(stop) };
+                for ending in [ProcessEnding::Code(0), ProcessEnding::Signal(15)] {
+                    let exit = BackendExit { ending, stopped: Some(stop) };
                     assert_eq!(outcome(driver, stream.as_bytes(), exit).word(), word);
                 }
             }
         }
-        let exit = Exit { ending: Ending::NotFound, stopped: None };
-        assert_eq!(outcome(driver, b"", exit), Outcome::NotInstalled);
+        let exit = BackendExit { ending: ProcessEnding::NotFound, stopped: None };
+        assert_eq!(outcome(driver, b"", exit), BackendOutcome::NotInstalled);
     }
 }
 
@@ -346,8 +347,11 @@ fn a_program_that_lingers_after_its_end_has_succeeded() {
     for (kind, driver) in drivers() {
         let (mut reader, _) = read(driver, &request(), edit(kind).as_bytes());
         if reader.is_finished() {
-            let exit = Exit { ending: Ending::Signal(15), stopped: Some(Stop::Lingered) };
-            assert_eq!(reader.outcome(&exit, ""), Outcome::Success, "{}", driver.name());
+            let exit = BackendExit {
+                ending: ProcessEnding::Signal(15),
+                stopped: Some(StopCause::Lingered),
+            };
+            assert_eq!(reader.outcome(&exit, ""), BackendOutcome::Success, "{}", driver.name());
         }
     }
 }
@@ -356,10 +360,10 @@ fn a_program_that_lingers_after_its_end_has_succeeded() {
 fn a_denial_is_no_failure_of_a_run_that_may_only_look() {
     for row in TABLE.iter().filter(|row| row.case == "denied") {
         let driver = driver(row.kind);
-        let request = Request { permissions: Permissions::ReadOnly, ..request() };
+        let request = BackendRequest { permissions: BackendPermissions::ReadOnly, ..request() };
         let (mut reader, events) = read(driver, &request, row.stream.as_bytes());
-        assert!(events.iter().any(|event| matches!(event, Event::Denied { .. })));
-        let outcome = reader.outcome(&Exit::code(row.exit), "");
+        assert!(events.iter().any(|event| matches!(event, BackendEvent::Denied { .. })));
+        let outcome = reader.outcome(&BackendExit::code(row.exit), "");
         assert_ne!(outcome.word(), "permission_denied", "{}", driver.name());
     }
 }

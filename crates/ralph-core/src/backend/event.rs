@@ -8,7 +8,7 @@ use crate::word_enum::word_enum;
 
 /// Tokens of one message or of a whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Tokens read, those from a cache included.
     pub input: u64,
     /// Of these, tokens from a cache.
@@ -19,11 +19,11 @@ pub struct Usage {
 
 /// An amount in dollars, for this run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Money(pub f64);
+pub struct RunCost(pub f64);
 
 /// Fill level of the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Context {
+pub struct ContextFill {
     /// Tokens in the context now.
     pub used: u64,
     /// Tokens it can hold, once that is known.
@@ -74,7 +74,7 @@ pub enum CompactionTrigger {
 /// One event of a backend run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
-pub enum Event {
+pub enum BackendEvent {
     /// The session began.
     Started {
         /// Id of the session, if the program reports one.
@@ -105,11 +105,11 @@ pub enum Event {
         text: String,
     },
     /// Tokens of this run so far, as far as they are final.
-    Usage(Usage),
+    Usage(TokenUsage),
     /// Dollars so far in this run.
-    Cost(Money),
+    Cost(RunCost),
     /// The fill level of the context is known or has changed.
-    Context(Context),
+    Context(ContextFill),
     /// The program reported the state of a usage limit of the account.
     RateLimit(RateLimit),
     /// The program tries a call to its model again by itself.

@@ -7,7 +7,7 @@
 
 use jiff::Timestamp;
 
-use super::Outcome;
+use super::BackendOutcome;
 
 /// Phrases for a request that does not fit into the context.
 const TOO_LONG: &[&str] = &[
@@ -107,19 +107,19 @@ const NEAR: usize = 32;
 
 /// Judges an error text, with the HTTP status where the program gave one beside it. `None` is
 /// "nothing special": the caller knows whether that is an API error or a crash.
-pub fn judge_text(message: &str, status: Option<u16>) -> Option<Outcome> {
+pub fn judge_text(message: &str, status: Option<u16>) -> Option<BackendOutcome> {
     let status = status.or_else(|| status_in(message));
     let lower = message.to_ascii_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
     let text = || message.trim().to_owned();
     if says(TOO_LONG) || status == Some(413) {
-        Some(Outcome::ContextLimit)
+        Some(BackendOutcome::ContextLimit)
     } else if says(LIMITED) || matches!(status, Some(402 | 429)) {
-        Some(Outcome::RateLimit { resets_at: resets_at(message), message: text() })
+        Some(BackendOutcome::RateLimit { resets_at: resets_at(message), message: text() })
     } else if says(NO_LOGIN) || matches!(status, Some(401 | 403)) {
-        Some(Outcome::NotLoggedIn { message: text() })
+        Some(BackendOutcome::NotLoggedIn { message: text() })
     } else if says(DENIED) {
-        Some(Outcome::PermissionDenied { tools: Vec::new() })
+        Some(BackendOutcome::PermissionDenied { tools: Vec::new() })
     } else {
         None
     }

@@ -100,7 +100,7 @@ fn a_status_is_read_only_after_a_word_that_announces_one() {
 #[test]
 fn only_a_time_that_is_sure_becomes_the_reset() {
     let at = |text| match judge_text(text, None) {
-        Some(Outcome::RateLimit { resets_at, .. }) => resets_at,
+        Some(BackendOutcome::RateLimit { resets_at, .. }) => resets_at,
         other => panic!("{other:?}"),
     };
     assert_eq!(at("Claude AI usage limit reached|1794778515"), Some(1_794_778_515));

@@ -9,12 +9,12 @@
 use serde_json::{Map, Value};
 
 use super::heard::{
-    End, Failure, Heard, StreamReader, for_people, is_true, last_lines, number, object, of_model,
-    of_our_doing, status, text,
+    ReportedEnd, ReportedFailure, StreamReader, StreamState, for_people, is_true, last_lines,
+    number, object, of_model, of_our_doing, status, text,
 };
 use super::{
-    Driver, Ending, Event, Exit, Invocation, Outcome, Permissions, Reader, Request, Supports,
-    ToolStatus, as_words,
+    BackendDriver, BackendEvent, BackendExit, BackendFeatures, BackendOutcome, BackendPermissions,
+    BackendReader, BackendRequest, Invocation, ProcessEnding, ToolStatus, as_words,
 };
 
 /// Statuses that a provider answers with and that an exit code can stand for.
@@ -30,18 +30,18 @@ const NOT_TRUSTED: i32 = 55;
 
 /// Driver of Gemini CLI (`gemini -o stream-json`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gemini;
+pub struct GeminiDriver;
 
-impl Driver for Gemini {
+impl BackendDriver for GeminiDriver {
     fn name(&self) -> &str {
         "gemini"
     }
 
-    fn supports(&self) -> Supports {
-        Supports { resume: true, ..Supports::default() }
+    fn supports(&self) -> BackendFeatures {
+        BackendFeatures { resume: true, ..BackendFeatures::default() }
     }
 
-    fn invocation(&self, request: &Request<'_>) -> Invocation {
+    fn invocation(&self, request: &BackendRequest<'_>) -> Invocation {
         let mut run = Invocation {
             // Otherwise it starts itself again as a child, and the parent ignores signals.
             env: vec![("GEMINI_CLI_NO_RELAUNCH".to_owned(), "true".to_owned())],
@@ -51,10 +51,10 @@ impl Driver for Gemini {
         // An untrusted folder would take back what is allowed here.
         run.args.extend(["--skip-trust", "-o", "stream-json"].map(str::to_owned));
         match request.permissions {
-            Permissions::Bypass => run.args.push("--yolo".to_owned()),
-            Permissions::Default => {}
+            BackendPermissions::Bypass => run.args.push("--yolo".to_owned()),
+            BackendPermissions::Default => {}
             // The tools that change something are then not offered at all.
-            Permissions::ReadOnly => {
+            BackendPermissions::ReadOnly => {
                 run.args.extend(["--approval-mode", "default"].map(str::to_owned));
             }
         }
@@ -67,46 +67,50 @@ impl Driver for Gemini {
         run
     }
 
-    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
-        Box::new(GeminiReader { heard: Heard::new(request), in_message: false })
+    fn reader(&self, request: &BackendRequest<'_>) -> Box<dyn BackendReader> {
+        Box::new(GeminiReader { heard: StreamState::new(request), in_message: false })
     }
 }
 
 struct GeminiReader {
-    heard: Heard,
+    heard: StreamState,
     /// Whether the next piece of text goes on with the last one.
     in_message: bool,
 }
 
 impl StreamReader for GeminiReader {
-    fn heard(&self) -> &Heard {
+    fn heard(&self) -> &StreamState {
         &self.heard
     }
 
-    fn heard_mut(&mut self) -> &mut Heard {
+    fn heard_mut(&mut self) -> &mut StreamState {
         &mut self.heard
     }
 
-    fn judge(&self, exit: &Exit, stderr: &str) -> Outcome {
+    fn judge(&self, exit: &BackendExit, stderr: &str) -> BackendOutcome {
         if let Some(outcome) = of_our_doing(exit) {
             return outcome;
         }
         let said = last_lines(stderr);
         let status = status_of(exit.ending);
         match (exit.ending, &self.heard.failure) {
-            (_, None) if self.heard.end == End::Done => self.heard.judge(exit, stderr),
-            (Ending::Code(NO_CREDENTIALS), _) => Outcome::NotLoggedIn { message: said },
-            (Ending::Code(TURN_LIMIT), _) => Outcome::MaxTurns,
-            (Ending::Code(NOT_TRUSTED), _) => {
-                Outcome::PermissionDenied { tools: vec!["a folder that it does not trust".into()] }
+            (_, None) if self.heard.end == ReportedEnd::Done => self.heard.judge(exit, stderr),
+            (ProcessEnding::Code(NO_CREDENTIALS), _) => {
+                BackendOutcome::NotLoggedIn { message: said }
             }
-            (_, Some(Failure::Model { message, status: None })) => of_model(message, status),
+            (ProcessEnding::Code(TURN_LIMIT), _) => BackendOutcome::MaxTurns,
+            (ProcessEnding::Code(NOT_TRUSTED), _) => BackendOutcome::PermissionDenied {
+                tools: vec!["a folder that it does not trust".into()],
+            },
+            (_, Some(ReportedFailure::Model { message, status: None })) => {
+                of_model(message, status)
+            }
             (_, None) if status.is_some() => of_model(&said, status),
             _ => self.heard.judge(exit, stderr),
         }
     }
 
-    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<BackendEvent>) -> Option<()> {
         let event = &event;
         let kind = text(event, "type")?;
         if kind == "message" {
@@ -117,7 +121,7 @@ impl StreamReader for GeminiReader {
             "init" => {
                 events.push(self.heard.start(text(event, "session_id"), text(event, "model")));
             }
-            "tool_use" => events.push(Event::ToolCall {
+            "tool_use" => events.push(BackendEvent::ToolCall {
                 id: text(event, "tool_id")?.to_owned(),
                 name: text(event, "tool_name")?.to_owned(),
                 input: event.get("parameters").cloned().unwrap_or(Value::Null),
@@ -134,7 +138,11 @@ impl StreamReader for GeminiReader {
 }
 
 impl GeminiReader {
-    fn message(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn message(
+        &mut self,
+        event: &Map<String, Value>,
+        events: &mut Vec<BackendEvent>,
+    ) -> Option<()> {
         let content = text(event, "content")?;
         match text(event, "role")? {
             // The prompt, said back.
@@ -145,14 +153,18 @@ impl GeminiReader {
                     false => self.heard.answer.set(content),
                 }
                 self.in_message = is_true(event, "delta");
-                events.push(Event::Text(content.to_owned()));
+                events.push(BackendEvent::Text(content.to_owned()));
             }
             _ => return None,
         }
         Some(())
     }
 
-    fn tool_result(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn tool_result(
+        &mut self,
+        event: &Map<String, Value>,
+        events: &mut Vec<BackendEvent>,
+    ) -> Option<()> {
         let id = text(event, "tool_id")?;
         let error = object(event, "error");
         // An id is made of the tool's name and a number of the call.
@@ -160,7 +172,7 @@ impl GeminiReader {
         if is_denial(tool, error.and_then(|error| text(error, "type"))) {
             let reason = error.and_then(|error| text(error, "message")).map(for_people);
             self.heard.deny(tool);
-            events.push(Event::Denied { tool: tool.to_owned(), reason });
+            events.push(BackendEvent::Denied { tool: tool.to_owned(), reason });
         }
         let status = match text(event, "status") {
             Some("success") => ToolStatus::Ok,
@@ -168,11 +180,11 @@ impl GeminiReader {
         };
         let said = text(event, "output").or_else(|| error.and_then(|error| text(error, "message")));
         let text = said.unwrap_or_default().to_owned();
-        events.push(Event::ToolResult { id: id.to_owned(), status, text });
+        events.push(BackendEvent::ToolResult { id: id.to_owned(), status, text });
         Some(())
     }
 
-    fn result(&mut self, event: &Map<String, Value>, events: &mut Vec<Event>) {
+    fn result(&mut self, event: &Map<String, Value>, events: &mut Vec<BackendEvent>) {
         // A run whose first call failed reports nothing but zeros, which means that it has no count.
         if let Some(stats) = object(event, "stats")
             && number(stats, "total_tokens") != Some(0)
@@ -180,24 +192,24 @@ impl GeminiReader {
             self.heard.spent.input = number(stats, "input_tokens");
             self.heard.spent.cached = number(stats, "cached");
             self.heard.spent.output = number(stats, "output_tokens");
-            events.extend(self.heard.spent.tokens().map(Event::Usage));
+            events.extend(self.heard.spent.tokens().map(BackendEvent::Usage));
         }
         self.heard.end = match text(event, "status") {
-            Some("success") => End::Done,
+            Some("success") => ReportedEnd::Done,
             _ => {
                 let error = object(event, "error");
                 let message = error.and_then(|error| text(error, "message"));
                 let kind = error.and_then(|error| text(error, "type"));
                 self.failed(message.unwrap_or("the run failed"), kind);
-                End::Failed
+                ReportedEnd::Failed
             }
         };
-        events.push(Event::Finished);
+        events.push(BackendEvent::Finished);
     }
 
     fn failed(&mut self, message: &str, kind: Option<&str>) {
         self.heard.failure = Some(match kind {
-            Some("FatalTurnLimitedError") => Failure::Known(Outcome::MaxTurns),
+            Some("FatalTurnLimitedError") => ReportedFailure::Known(BackendOutcome::MaxTurns),
             _ => api_error(message),
         });
     }
@@ -205,7 +217,7 @@ impl GeminiReader {
 
 /// Read the failure from the message of a failed call.
 /// The message is `[API Error: …]` with the provider's JSON or a sentence inside.
-fn api_error(message: &str) -> Failure {
+fn api_error(message: &str) -> ReportedFailure {
     let inner = message.trim().strip_prefix("[API Error: ").unwrap_or(message);
     let json = inner.strip_suffix(']').unwrap_or(inner);
     if let Ok(Value::Object(outer)) = serde_json::from_str(json)
@@ -215,9 +227,9 @@ fn api_error(message: &str) -> Failure {
         // `RESOURCE_EXHAUSTED` and its like say more than many a sentence.
         let words = [text(error, "message"), text(error, "status")];
         let message = words.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-        return Failure::Model { message: for_people(&message), status };
+        return ReportedFailure::Model { message: for_people(&message), status };
     }
-    Failure::Model { message: for_people(message), status: None }
+    ReportedFailure::Model { message: for_people(message), status: None }
 }
 
 /// Whether a tool failed because it may not be used. Those that change something are not even known
@@ -231,8 +243,8 @@ fn is_denial(tool: &str, error: Option<&str>) -> bool {
 }
 
 /// The HTTP status that an exit code stands for.
-fn status_of(ending: Ending) -> Option<u16> {
-    let Ending::Code(code) = ending else { return None };
+fn status_of(ending: ProcessEnding) -> Option<u16> {
+    let ProcessEnding::Code(code) = ending else { return None };
     STATUSES.into_iter().find(|status| i32::from(*status % 256) == code)
 }
 

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::backend::conformance_tests::{read, request};
-use crate::backend::{Exit, Outcome, Session, Spent};
+use crate::backend::{BackendExit, BackendOutcome, RunUsage, SessionStart};
 
 #[test]
 fn a_new_run_may_do_everything_in_a_folder_it_need_not_trust() {
-    let run = Gemini.invocation(&request());
+    let run = GeminiDriver.invocation(&request());
     assert_eq!(run.args, ["--skip-trust", "-o", "stream-json", "--yolo"]);
     assert_eq!(run.env, [("GEMINI_CLI_NO_RELAUNCH".to_owned(), "true".to_owned())]);
     assert_eq!(run.stdin, "write a greeting");
@@ -15,11 +15,11 @@ fn a_new_run_may_do_everything_in_a_folder_it_need_not_trust() {
 
 #[test]
 fn everything_a_request_can_say_is_passed_on() {
-    let run = Gemini.invocation(&Request {
+    let run = GeminiDriver.invocation(&BackendRequest {
         system: Some("be brief\n"),
         model: Some("gemini-x"),
-        permissions: Permissions::ReadOnly,
-        session: Session::Resume { id: "0000-1", before: Spent::default() },
+        permissions: BackendPermissions::ReadOnly,
+        session: SessionStart::Resume { id: "0000-1", before: RunUsage::default() },
         ..request()
     });
     assert_eq!(
@@ -45,7 +45,8 @@ fn everything_a_request_can_say_is_passed_on() {
 
 #[test]
 fn without_bypass_its_own_settings_decide() {
-    let run = Gemini.invocation(&Request { permissions: Permissions::Default, ..request() });
+    let run = GeminiDriver
+        .invocation(&BackendRequest { permissions: BackendPermissions::Default, ..request() });
     assert_eq!(run.args, ["--skip-trust", "-o", "stream-json"]);
 }
 
@@ -56,16 +57,17 @@ fn pieces_are_one_answer_until_a_tool_comes_between() {
     };
     let tool = r#"{"type":"tool_use","tool_name":"ls","tool_id":"ls__call_1","parameters":{}}"#;
     let stream = [piece("one "), piece("two"), tool.to_owned(), piece("three "), piece("four")];
-    let (reader, _) = read(&Gemini, &request(), stream.join("\n").as_bytes());
+    let (reader, _) = read(&GeminiDriver, &request(), stream.join("\n").as_bytes());
     assert_eq!(reader.answer(), "three four");
 }
 
 #[test]
 fn an_exit_code_stands_for_a_status() {
-    let ended =
-        |code, stderr: &str| read(&Gemini, &request(), b"").0.outcome(&Exit::code(code), stderr);
+    let ended = |code, stderr: &str| {
+        read(&GeminiDriver, &request(), b"").0.outcome(&BackendExit::code(code), stderr)
+    };
     for (code, status) in [(244, 500), (17, 529), (144, 400), (247, 503), (148, 404)] {
-        let expected = Outcome::ApiError { status: Some(status), message: "no luck".into() };
+        let expected = BackendOutcome::ApiError { status: Some(status), message: "no luck".into() };
         assert_eq!(ended(code, "no luck\n"), expected);
     }
     for (code, word) in [
@@ -88,8 +90,8 @@ fn an_exit_code_stands_for_a_status() {
 fn missing_credentials_are_told_in_its_own_words() {
     let stderr = "YOLO mode is enabled.\nSet the GEMINI_API_KEY variable.\nThen try again!\n";
     assert_eq!(
-        read(&Gemini, &request(), b"").0.outcome(&Exit::code(41), stderr),
-        Outcome::NotLoggedIn {
+        read(&GeminiDriver, &request(), b"").0.outcome(&BackendExit::code(41), stderr),
+        BackendOutcome::NotLoggedIn {
             message: "Set the GEMINI_API_KEY variable.\nThen try again!".into()
         }
     );
@@ -98,9 +100,9 @@ fn missing_credentials_are_told_in_its_own_words() {
 #[test]
 fn zeros_of_a_failed_run_are_no_count() {
     let stream = include_str!("../../tests/fixtures/gemini/server-error.jsonl");
-    let (reader, events) = read(&Gemini, &request(), stream.as_bytes());
-    assert_eq!(reader.spent(), Spent::default());
-    assert!(!events.iter().any(|event| matches!(event, Event::Usage(_))));
+    let (reader, events) = read(&GeminiDriver, &request(), stream.as_bytes());
+    assert_eq!(reader.spent(), RunUsage::default());
+    assert!(!events.iter().any(|event| matches!(event, BackendEvent::Usage(_))));
 }
 
 #[test]
@@ -110,12 +112,16 @@ fn a_tool_that_is_not_offered_without_bypass_is_a_denial() {
             r#"{{"type":"tool_result","tool_id":"{tool}__{tool}_17_0","status":"error","output":"not found","error":{{"type":"tool_not_registered","message":"not found"}}}}"#
         );
         let done = r#"{"type":"result","status":"success"}"#;
-        let (mut reader, _) = read(&Gemini, &request(), format!("{line}\n{done}").as_bytes());
-        reader.outcome(&Exit::code(0), "")
+        let (mut reader, _) = read(&GeminiDriver, &request(), format!("{line}\n{done}").as_bytes());
+        reader.outcome(&BackendExit::code(0), "")
     };
     assert_eq!(
         result("write_file"),
-        Outcome::PermissionDenied { tools: vec!["write_file".to_owned()] }
+        BackendOutcome::PermissionDenied { tools: vec!["write_file".to_owned()] }
     );
-    assert_eq!(result("wriet_file"), Outcome::Success, "a tool that nobody has is a mistake");
+    assert_eq!(
+        result("wriet_file"),
+        BackendOutcome::Success,
+        "a tool that nobody has is a mistake"
+    );
 }

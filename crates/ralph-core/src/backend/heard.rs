@@ -1,28 +1,31 @@
 //! Common parts of the readers of line-by-line JSON: parsing, state and judgement.
 //!
-//! A reader records in [`Heard`] what the program reports about its own end. After the process has
-//! ended, [`Heard::judge`] combines that with the end of the process. The order of precedence is:
+//! A reader records in [`StreamState`] what the program reports about its own end. After the process has
+//! ended, [`StreamState::judge`] combines that with the end of the process. The order of precedence is:
 //! an action of ralph, a failure that the program reports, denied tools, a success that the
 //! program reports. After a reported success, an exit code is only worth a note
-//! ([`Outcome::note`]), because programs fail while they clean up. Without a report about the end,
+//! ([`BackendOutcome::note`]), because programs fail while they clean up. Without a report about the end,
 //! a run is never a success.
 
 use serde_json::{Map, Value};
 
 use super::failure::{judge_text, status_in};
 use super::wire::{head, repair, tail};
-use super::{Ending, Event, Exit, MOST_ANSWER, Outcome, Permissions, Reader, Request, Spent, Stop};
+use super::{
+    BackendEvent, BackendExit, BackendOutcome, BackendPermissions, BackendReader, BackendRequest,
+    MOST_ANSWER, ProcessEnding, RunUsage, StopCause,
+};
 
-/// A reader that keeps what it learns in a [`Heard`]. All of them are [`Reader`]s in the same way.
+/// A reader that keeps what it learns in a [`StreamState`]. All of them are [`BackendReader`]s in the same way.
 pub(super) trait StreamReader: Send {
-    fn heard(&self) -> &Heard;
+    fn heard(&self) -> &StreamState;
 
-    fn heard_mut(&mut self) -> &mut Heard;
+    fn heard_mut(&mut self) -> &mut StreamState;
 
     /// One JSON object of the stream; `None` when it is not known.
-    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<Event>) -> Option<()>;
+    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<BackendEvent>) -> Option<()>;
 
-    fn read_line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+    fn read_line(&mut self, line: &[u8], events: &mut Vec<BackendEvent>) {
         let Some(event) = self.heard_mut().object(line, events) else { return };
         match self.event(event, events) {
             Some(()) => self.heard_mut().understood = true,
@@ -31,16 +34,16 @@ pub(super) trait StreamReader: Send {
     }
 
     fn has_ended(&self) -> bool {
-        self.heard().end != End::Open
+        self.heard().end != ReportedEnd::Open
     }
 
-    fn judge(&self, exit: &Exit, stderr: &str) -> Outcome {
+    fn judge(&self, exit: &BackendExit, stderr: &str) -> BackendOutcome {
         self.heard().judge(exit, stderr)
     }
 }
 
-impl<T: StreamReader> Reader for T {
-    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+impl<T: StreamReader> BackendReader for T {
+    fn line(&mut self, line: &[u8], events: &mut Vec<BackendEvent>) {
         self.read_line(line, events);
     }
 
@@ -48,7 +51,7 @@ impl<T: StreamReader> Reader for T {
         self.has_ended()
     }
 
-    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
+    fn outcome(&mut self, exit: &BackendExit, stderr: &str) -> BackendOutcome {
         self.judge(exit, stderr)
     }
 
@@ -64,7 +67,7 @@ impl<T: StreamReader> Reader for T {
         self.heard().session.as_deref()
     }
 
-    fn spent(&self) -> Spent {
+    fn spent(&self) -> RunUsage {
         self.heard().spent
     }
 }
@@ -80,7 +83,7 @@ const LAST_LINES: usize = 2;
 
 /// End of the work, as reported by the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ReportedEnd {
     Open,
     Done,
     /// The program has stopped and may continue. If it reports nothing more, its exit code decides.
@@ -90,9 +93,9 @@ pub(super) enum End {
 
 /// Failure in the words of the program.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Failure {
+pub(super) enum ReportedFailure {
     /// The program used a word of its own that leaves no doubt.
-    Known(Outcome),
+    Known(BackendOutcome),
     /// A call to its model failed.
     Model {
         message: String,
@@ -103,16 +106,16 @@ pub(super) enum Failure {
     },
 }
 
-impl Failure {
+impl ReportedFailure {
     /// As an outcome of a process that ended like this.
-    fn outcome(&self, ending: Ending) -> Outcome {
+    fn outcome(&self, ending: ProcessEnding) -> BackendOutcome {
         match self {
             Self::Known(outcome) => outcome.clone(),
             Self::Model { message, status } => of_model(message, *status),
             Self::Program { message } => {
                 judge_text(message, None).unwrap_or_else(|| match status_in(message) {
                     Some(_) => of_model(message, None),
-                    None => Outcome::Crash { ending, message: message.clone() },
+                    None => BackendOutcome::Crash { ending, message: message.clone() },
                 })
             }
         }
@@ -120,8 +123,8 @@ impl Failure {
 }
 
 /// A failed call to the model. Whatever its text does not explain is an API error.
-pub(super) fn of_model(message: &str, status: Option<u16>) -> Outcome {
-    judge_text(message, status).unwrap_or_else(|| Outcome::ApiError {
+pub(super) fn of_model(message: &str, status: Option<u16>) -> BackendOutcome {
+    judge_text(message, status).unwrap_or_else(|| BackendOutcome::ApiError {
         status: status.or_else(|| status_in(message)),
         message: message.to_owned(),
     })
@@ -129,14 +132,14 @@ pub(super) fn of_model(message: &str, status: Option<u16>) -> Outcome {
 
 /// State collected from the output of a run.
 #[derive(Debug)]
-pub(super) struct Heard {
-    permissions: Permissions,
-    pub(super) end: End,
-    pub(super) failure: Option<Failure>,
-    pub(super) answer: Tail,
+pub(super) struct StreamState {
+    permissions: BackendPermissions,
+    pub(super) end: ReportedEnd,
+    pub(super) failure: Option<ReportedFailure>,
+    pub(super) answer: AnswerTail,
     pub(super) structured: Option<Value>,
     pub(super) session: Option<String>,
-    pub(super) spent: Spent,
+    pub(super) spent: RunUsage,
     pub(super) denied: Vec<String>,
     understood: bool,
     /// The first line that made no sense.
@@ -144,17 +147,17 @@ pub(super) struct Heard {
     last_is_broken: bool,
 }
 
-impl Heard {
+impl StreamState {
     /// Nothing yet, of a run for this request.
-    pub(super) fn new(request: &Request<'_>) -> Self {
+    pub(super) fn new(request: &BackendRequest<'_>) -> Self {
         Self {
             permissions: request.permissions,
-            end: End::Open,
+            end: ReportedEnd::Open,
             failure: None,
-            answer: Tail::default(),
+            answer: AnswerTail::default(),
             structured: None,
             session: None,
-            spent: Spent::default(),
+            spent: RunUsage::default(),
             denied: Vec::new(),
             understood: false,
             stray: None,
@@ -166,7 +169,7 @@ impl Heard {
     pub(super) fn object(
         &mut self,
         line: &[u8],
-        events: &mut Vec<Event>,
+        events: &mut Vec<BackendEvent>,
     ) -> Option<Map<String, Value>> {
         if line.trim_ascii().is_empty() {
             return None;
@@ -184,15 +187,15 @@ impl Heard {
     }
 
     /// Keeps a line that is not understood.
-    fn stray(&mut self, line: &[u8], events: &mut Vec<Event>) {
+    fn stray(&mut self, line: &[u8], events: &mut Vec<BackendEvent>) {
         let text = String::from_utf8_lossy(line).into_owned();
         self.stray.get_or_insert_with(|| for_people(&text));
-        events.push(Event::Unknown(head(text, MOST_TEXT)));
+        events.push(BackendEvent::Unknown(head(text, MOST_TEXT)));
     }
 
-    pub(super) fn start(&mut self, session: Option<&str>, model: Option<&str>) -> Event {
+    pub(super) fn start(&mut self, session: Option<&str>, model: Option<&str>) -> BackendEvent {
         self.session = session.map(str::to_owned);
-        Event::Started { session: self.session.clone(), model: model.map(str::to_owned) }
+        BackendEvent::Started { session: self.session.clone(), model: model.map(str::to_owned) }
     }
 
     pub(super) fn deny(&mut self, tool: &str) {
@@ -202,7 +205,7 @@ impl Heard {
     }
 
     /// The outcome, from all that was heard and how the process ended.
-    pub(super) fn judge(&self, exit: &Exit, stderr: &str) -> Outcome {
+    pub(super) fn judge(&self, exit: &BackendExit, stderr: &str) -> BackendOutcome {
         if let Some(outcome) = of_our_doing(exit) {
             return outcome;
         }
@@ -210,20 +213,24 @@ impl Heard {
             return failure.outcome(exit.ending);
         }
         // Who asked for looking only has asked for denials.
-        if !self.denied.is_empty() && self.permissions != Permissions::ReadOnly {
-            return Outcome::PermissionDenied { tools: self.denied.clone() };
+        if !self.denied.is_empty() && self.permissions != BackendPermissions::ReadOnly {
+            return BackendOutcome::PermissionDenied { tools: self.denied.clone() };
         }
         match (self.end, exit.ending) {
-            (End::Done, _) | (End::Stopped, Ending::Code(0)) => Outcome::Success,
-            (End::Stopped, _) if exit.stopped == Some(Stop::Lingered) => Outcome::Success,
-            (_, Ending::Code(0)) => self.cut_short(stderr),
+            (ReportedEnd::Done, _) | (ReportedEnd::Stopped, ProcessEnding::Code(0)) => {
+                BackendOutcome::Success
+            }
+            (ReportedEnd::Stopped, _) if exit.stopped == Some(StopCause::Lingered) => {
+                BackendOutcome::Success
+            }
+            (_, ProcessEnding::Code(0)) => self.cut_short(stderr),
             (_, ending) => gave_up(ending, stderr, self.stray.as_deref()),
         }
     }
 
     /// A clean exit without a word about the end.
-    fn cut_short(&self, stderr: &str) -> Outcome {
-        let malformed = |message: &str| Outcome::Malformed { message: message.to_owned() };
+    fn cut_short(&self, stderr: &str) -> BackendOutcome {
+        let malformed = |message: &str| BackendOutcome::Malformed { message: message.to_owned() };
         match &self.stray {
             _ if self.understood && self.last_is_broken => {
                 malformed("its last line is not whole, and it did not say that it was done")
@@ -231,37 +238,37 @@ impl Heard {
             _ if self.understood => {
                 let last = last_lines(stderr);
                 let said = last.lines().last().unwrap_or("it did not say that it was done");
-                Outcome::Crash { ending: Ending::Code(0), message: said.to_owned() }
+                BackendOutcome::Crash { ending: ProcessEnding::Code(0), message: said.to_owned() }
             }
             Some(stray) => malformed(stray),
-            None => Outcome::NoOutput,
+            None => BackendOutcome::NoOutput,
         }
     }
 }
 
 /// Return the outcome when the output does not matter.
 /// This is so when the program is not installed or when ralph ended the run.
-pub(super) fn of_our_doing(exit: &Exit) -> Option<Outcome> {
-    if exit.ending == Ending::NotFound {
-        return Some(Outcome::NotInstalled);
+pub(super) fn of_our_doing(exit: &BackendExit) -> Option<BackendOutcome> {
+    if exit.ending == ProcessEnding::NotFound {
+        return Some(BackendOutcome::NotInstalled);
     }
-    exit.stopped.and_then(Outcome::of_stop)
+    exit.stopped.and_then(BackendOutcome::of_stop)
 }
 
 /// The outcome of a process that failed without saying why on standard output.
-pub(super) fn gave_up(ending: Ending, stderr: &str, stray: Option<&str>) -> Outcome {
+pub(super) fn gave_up(ending: ProcessEnding, stderr: &str, stray: Option<&str>) -> BackendOutcome {
     let last = last_lines(stderr);
-    if matches!(ending, Ending::Code(_))
+    if matches!(ending, ProcessEnding::Code(_))
         && let Some(outcome) = judge_text(&last, None)
     {
         return outcome;
     }
     let silence = match ending {
-        Ending::Signal(_) => "it died while it worked",
-        Ending::Code(_) | Ending::NotFound => "it gave no reason",
+        ProcessEnding::Signal(_) => "it died while it worked",
+        ProcessEnding::Code(_) | ProcessEnding::NotFound => "it gave no reason",
     };
     let message = last.lines().last().or(stray).unwrap_or(silence).to_owned();
-    Outcome::Crash { ending, message }
+    BackendOutcome::Crash { ending, message }
 }
 
 /// The last lines of standard error that say something, for people. Places in the program's own
@@ -328,9 +335,9 @@ pub(super) fn status(object: &Map<String, Value>, key: &str) -> Option<u16> {
 
 /// The end of a text that may grow for ever: markers and JSON stand at the end of an answer.
 #[derive(Debug, Default)]
-pub(super) struct Tail(String);
+pub(super) struct AnswerTail(String);
 
-impl Tail {
+impl AnswerTail {
     /// Goes on with `piece`. The beginning is cut off now and then, not at each piece.
     pub(super) fn push(&mut self, piece: &str) {
         self.0.push_str(piece);

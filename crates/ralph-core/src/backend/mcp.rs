@@ -42,14 +42,14 @@ impl McpServers {
 
 /// One server from the `mcpServers` object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Server<'a> {
+pub(super) struct McpServerEntry<'a> {
     pub(super) name: &'a str,
-    pub(super) at: At<'a>,
+    pub(super) at: McpTransport<'a>,
 }
 
 /// Way to reach a server. Values of `env` and `headers` may be secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum At<'a> {
+pub(super) enum McpTransport<'a> {
     /// A program for the backend to start.
     Program {
         command: &'a str,
@@ -63,22 +63,22 @@ pub(super) enum At<'a> {
 }
 
 /// The servers of a request. What is neither a program nor an address is left out.
-pub(super) fn servers(mcp: Option<&Value>) -> Vec<Server<'_>> {
+pub(super) fn servers(mcp: Option<&Value>) -> Vec<McpServerEntry<'_>> {
     let all = mcp.and_then(|mcp| mcp.get("mcpServers")).and_then(Value::as_object);
     all.into_iter()
         .flatten()
-        .filter_map(|(name, server)| Some(Server { name, at: at(server.as_object()?)? }))
+        .filter_map(|(name, server)| Some(McpServerEntry { name, at: at(server.as_object()?)? }))
         .collect()
 }
 
-fn at(server: &Map<String, Value>) -> Option<At<'_>> {
+fn at(server: &Map<String, Value>) -> Option<McpTransport<'_>> {
     if let Some(command) = server.get("command").and_then(Value::as_str) {
         let args = server.get("args").and_then(Value::as_array);
         let args = args.into_iter().flatten().filter_map(Value::as_str).collect();
-        return Some(At::Program { command, args, env: pairs(server, "env") });
+        return Some(McpTransport::Program { command, args, env: pairs(server, "env") });
     }
     let url = server.get("url").and_then(Value::as_str)?;
-    Some(At::Url { url, headers: pairs(server, "headers") })
+    Some(McpTransport::Url { url, headers: pairs(server, "headers") })
 }
 
 fn pairs<'a>(server: &'a Map<String, Value>, key: &str) -> Vec<(&'a str, &'a str)> {

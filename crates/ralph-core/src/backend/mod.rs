@@ -2,10 +2,10 @@
 //!
 //! # Theory of operation
 //!
-//! A [`Driver`] says how to start its program for a [`Request`] ([`Invocation`]: arguments,
-//! environment, standard input, files) and gives a [`Reader`] that turns each line of output into
-//! typed [`Event`]s. When the process is gone, the reader judges the [`Exit`] together with all it
-//! has read: an [`Outcome`]. An exit code of 0 alone never means success. Nothing here starts a
+//! A [`BackendDriver`] says how to start its program for a [`BackendRequest`] ([`Invocation`]: arguments,
+//! environment, standard input, files) and gives a [`BackendReader`] that turns each line of output into
+//! typed [`BackendEvent`]s. When the process is gone, the reader judges the [`BackendExit`] together with all it
+//! has read: an [`BackendOutcome`]. An exit code of 0 alone never means success. Nothing here starts a
 //! process: the host's one runner does that for all of them, so that timeouts, logs, and the end of
 //! every descendant are the same whatever the program is.
 //!
@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Most programs read a prompt and then only talk. With those that hold a dialogue ([`acp`]) the
-//! reader also says what to write back ([`Reader::outgoing`]).
+//! reader also says what to write back ([`BackendReader::outgoing`]).
 
 pub mod acp;
 mod claude;
@@ -44,23 +44,26 @@ pub const MOST_ANSWER: usize = 1 << 20;
 
 use crate::config::BackendKind;
 
-pub use claude::Claude;
-pub use codex::Codex;
+pub use claude::ClaudeDriver;
+pub use codex::CodexDriver;
 pub use command::CommandDriver;
 pub use event::{
-    CompactionTrigger, Context, Event, LimitStatus, Money, RateLimit, ToolStatus, Usage,
+    BackendEvent, CompactionTrigger, ContextFill, LimitStatus, RateLimit, RunCost, TokenUsage,
+    ToolStatus,
 };
-pub use gemini::Gemini;
+pub use gemini::GeminiDriver;
 pub use mcp::{McpServers, OWN_SERVER};
-pub use opencode::OpenCode;
-pub use outcome::{Ending, Exit, Outcome, Stop};
-pub use price::{Reports, cost, may_start};
-pub use request::{Invocation, Permissions, Request, ScratchFile, Session, Spent};
+pub use opencode::OpenCodeDriver;
+pub use outcome::{BackendExit, BackendOutcome, ProcessEnding, StopCause};
+pub use price::{CostReporting, cost, may_start};
+pub use request::{
+    BackendPermissions, BackendRequest, Invocation, RunUsage, ScratchFile, SessionStart,
+};
 pub use reset::reset_on_the_clock;
 
 /// Features that a backend program has by itself. ralph provides the rest around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Supports {
+pub struct BackendFeatures {
     /// Takes a JSON Schema for its answer.
     pub schema: bool,
     /// Can continue an earlier session.
@@ -82,7 +85,7 @@ pub struct Supports {
 }
 
 /// One backend program as a pure translator.
-pub trait Driver: Send + Sync {
+pub trait BackendDriver: Send + Sync {
     /// The name in `ralph.toml` and on the command line.
     fn name(&self) -> &str;
 
@@ -92,23 +95,23 @@ pub trait Driver: Send + Sync {
     }
 
     /// Return the features of the program.
-    fn supports(&self) -> Supports;
+    fn supports(&self) -> BackendFeatures;
 
     /// Build the command line, environment and input for this request.
-    fn invocation(&self, request: &Request<'_>) -> Invocation;
+    fn invocation(&self, request: &BackendRequest<'_>) -> Invocation;
 
     /// A reader for one run of this request.
-    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader>;
+    fn reader(&self, request: &BackendRequest<'_>) -> Box<dyn BackendReader>;
 }
 
 /// The driver of a kind that has one without any configuration.
-pub fn driver(kind: BackendKind) -> Option<&'static dyn Driver> {
+pub fn driver(kind: BackendKind) -> Option<&'static dyn BackendDriver> {
     match kind {
-        BackendKind::Claude => Some(&Claude),
-        BackendKind::Codex => Some(&Codex),
-        BackendKind::Gemini => Some(&Gemini),
-        BackendKind::Opencode => Some(&OpenCode),
-        BackendKind::Sim => Some(&sim::Sim),
+        BackendKind::Claude => Some(&ClaudeDriver),
+        BackendKind::Codex => Some(&CodexDriver),
+        BackendKind::Gemini => Some(&GeminiDriver),
+        BackendKind::Opencode => Some(&OpenCodeDriver),
+        BackendKind::Sim => Some(&sim::SimDriver),
         BackendKind::Acp | BackendKind::Command => None,
     }
 }
@@ -138,16 +141,16 @@ pub(crate) fn slash(command: &str, about: &str) -> String {
 }
 
 /// Turns one run's output into events and, at the end, into an outcome.
-pub trait Reader: Send {
+pub trait BackendReader: Send {
     /// One line of standard output without its end. What it does not understand becomes
     /// [`Event::Unknown`]; nothing is dropped and nothing panics.
-    fn line(&mut self, line: &[u8], events: &mut Vec<Event>);
+    fn line(&mut self, line: &[u8], events: &mut Vec<BackendEvent>);
 
     /// Whether the program has said that it is finished, so that it may be ended if it lingers.
     fn is_finished(&self) -> bool;
 
     /// The judgement, once the process is gone. `stderr` is the end of its standard error.
-    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome;
+    fn outcome(&mut self, exit: &BackendExit, stderr: &str) -> BackendOutcome;
 
     /// The text of the last answer, for markers and JSON in prose.
     fn answer(&self) -> &str;
@@ -161,7 +164,7 @@ pub trait Reader: Send {
     fn session(&self) -> Option<&str>;
 
     /// Return the tokens, turns and dollars used so far.
-    fn spent(&self) -> Spent;
+    fn spent(&self) -> RunUsage;
 
     /// Return the bytes to write to standard input now.
     /// The host asks at the start, after the text of the invocation, and then after each line of
@@ -176,7 +179,7 @@ pub trait Reader: Send {
         false
     }
 
-    /// Asks the program in its own protocol to stop, through [`Reader::outgoing`]; whoever calls
+    /// Asks the program in its own protocol to stop, through [`BackendReader::outgoing`]; whoever calls
     /// this still ends the process after the usual grace. Most programs know no such request.
     fn cancel(&mut self) {}
 }

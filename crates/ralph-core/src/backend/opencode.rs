@@ -9,35 +9,43 @@
 use serde_json::{Map, Value, json};
 
 use super::heard::{
-    End, Failure, Heard, StreamReader, for_people, is_true, number, object, real, status, text,
+    ReportedEnd, ReportedFailure, StreamReader, StreamState, for_people, is_true, number, object,
+    real, status, text,
 };
-use super::mcp::{At, servers};
+use super::mcp::{McpTransport, servers};
 use super::{
-    CompactionTrigger, Driver, Event, Invocation, Money, Outcome, Permissions, Reader, Request,
-    ScratchFile, Supports, ToolStatus, Usage, as_words,
+    BackendDriver, BackendEvent, BackendFeatures, BackendOutcome, BackendPermissions,
+    BackendReader, BackendRequest, CompactionTrigger, Invocation, RunCost, ScratchFile, TokenUsage,
+    ToolStatus, as_words,
 };
 
 /// Driver of opencode (`opencode run --format json`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenCode;
+pub struct OpenCodeDriver;
 
-impl Driver for OpenCode {
+impl BackendDriver for OpenCodeDriver {
     fn name(&self) -> &str {
         "opencode"
     }
 
-    fn supports(&self) -> Supports {
-        Supports { resume: true, cost: true, mcp: true, system: true, ..Supports::default() }
+    fn supports(&self) -> BackendFeatures {
+        BackendFeatures {
+            resume: true,
+            cost: true,
+            mcp: true,
+            system: true,
+            ..BackendFeatures::default()
+        }
     }
 
-    fn invocation(&self, request: &Request<'_>) -> Invocation {
+    fn invocation(&self, request: &BackendRequest<'_>) -> Invocation {
         let mut run = Invocation {
             env: vec![("OPENCODE_DISABLE_AUTOUPDATE".to_owned(), "1".to_owned())],
             stdin: as_words(request.prompt.to_owned()),
             ..Invocation::default()
         };
         run.args.extend(["run", "--format", "json"].map(str::to_owned));
-        if request.permissions != Permissions::Default {
+        if request.permissions != BackendPermissions::Default {
             // It allows what is not denied; looking only is a matter of denying the rest.
             run.args.push("--auto".to_owned());
         }
@@ -48,7 +56,7 @@ impl Driver for OpenCode {
             run.args.extend(["--session".to_owned(), id.to_owned()]);
         }
         let mut config = Map::new();
-        if request.permissions == Permissions::ReadOnly {
+        if request.permissions == BackendPermissions::ReadOnly {
             config.insert("permission".to_owned(), json!({ "edit": "deny", "bash": "deny" }));
         }
         if let Some(system) = request.system {
@@ -70,28 +78,32 @@ impl Driver for OpenCode {
         run
     }
 
-    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
-        Box::new(OpenCodeReader { heard: Heard::new(request), message: None, is_unpriced: false })
+    fn reader(&self, request: &BackendRequest<'_>) -> Box<dyn BackendReader> {
+        Box::new(OpenCodeReader {
+            heard: StreamState::new(request),
+            message: None,
+            is_unpriced: false,
+        })
     }
 }
 
-fn server_config(at: &At<'_>) -> Value {
+fn server_config(at: &McpTransport<'_>) -> Value {
     let object = |pairs: &[(&str, &str)]| -> Map<String, Value> {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect()
     };
     match at {
-        At::Program { command, args, env } => {
+        McpTransport::Program { command, args, env } => {
             let words: Vec<&str> = std::iter::once(*command).chain(args.iter().copied()).collect();
             json!({ "type": "local", "command": words, "environment": object(env), "enabled": true })
         }
-        At::Url { url, headers } => {
+        McpTransport::Url { url, headers } => {
             json!({ "type": "remote", "url": url, "headers": object(headers), "enabled": true })
         }
     }
 }
 
 struct OpenCodeReader {
-    heard: Heard,
+    heard: StreamState,
     /// The message that the answer is a part of.
     message: Option<String>,
     /// Some step used tokens that have no price, so the cost is not known.
@@ -99,11 +111,11 @@ struct OpenCodeReader {
 }
 
 impl StreamReader for OpenCodeReader {
-    fn heard(&self) -> &Heard {
+    fn heard(&self) -> &StreamState {
         &self.heard
     }
 
-    fn heard_mut(&mut self) -> &mut Heard {
+    fn heard_mut(&mut self) -> &mut StreamState {
         &mut self.heard
     }
 
@@ -112,7 +124,7 @@ impl StreamReader for OpenCodeReader {
         false
     }
 
-    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<BackendEvent>) -> Option<()> {
         let event = &event;
         let kind = text(event, "type")?;
         if self.heard.session.is_none()
@@ -121,10 +133,11 @@ impl StreamReader for OpenCodeReader {
             events.push(self.heard.start(session, None));
         }
         match kind {
-            "step_start" => self.heard.end = End::Open,
+            "step_start" => self.heard.end = ReportedEnd::Open,
             "text" => self.text(object(event, "part")?, events)?,
             "reasoning" => {
-                events.push(Event::Thinking(text(object(event, "part")?, "text")?.to_owned()));
+                events
+                    .push(BackendEvent::Thinking(text(object(event, "part")?, "text")?.to_owned()));
             }
             "tool_use" => self.tool(object(event, "part")?, events)?,
             "step_finish" => self.step(object(event, "part")?, events),
@@ -143,12 +156,12 @@ impl OpenCodeReader {
         }
     }
 
-    fn text(&mut self, part: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn text(&mut self, part: &Map<String, Value>, events: &mut Vec<BackendEvent>) -> Option<()> {
         let said = text(part, "text")?;
         let metadata = object(part, "metadata");
         if metadata.is_some_and(|metadata| metadata.contains_key("compaction_continue")) {
             let trigger = CompactionTrigger::Auto;
-            events.push(Event::Compacted { trigger, before: None, after: None });
+            events.push(BackendEvent::Compacted { trigger, before: None, after: None });
             return Some(());
         }
         if is_true(part, "synthetic") {
@@ -163,58 +176,58 @@ impl OpenCodeReader {
             false => self.heard.answer.set(said),
         }
         self.message = message;
-        events.push(Event::Text(said.to_owned()));
+        events.push(BackendEvent::Text(said.to_owned()));
         Some(())
     }
 
     /// A tool, told when it has come back.
-    fn tool(&mut self, part: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn tool(&mut self, part: &Map<String, Value>, events: &mut Vec<BackendEvent>) -> Option<()> {
         let state = object(part, "state")?;
         let (id, name) = (text(part, "callID")?, text(part, "tool")?);
         let input = state.get("input").cloned().unwrap_or(Value::Null);
-        events.push(Event::ToolCall { id: id.to_owned(), name: name.to_owned(), input });
+        events.push(BackendEvent::ToolCall { id: id.to_owned(), name: name.to_owned(), input });
         let error = text(state, "error");
         if let Some(reason) = error.filter(|error| is_denial(error)) {
             self.heard.deny(name);
             let reason = Some(for_people(reason));
-            events.push(Event::Denied { tool: name.to_owned(), reason });
+            events.push(BackendEvent::Denied { tool: name.to_owned(), reason });
         }
         let status = match text(state, "status") {
             Some("completed") => ToolStatus::Ok,
             _ => ToolStatus::Failed,
         };
         let text = error.or_else(|| text(state, "output")).unwrap_or_default().to_owned();
-        events.push(Event::ToolResult { id: id.to_owned(), status, text });
+        events.push(BackendEvent::ToolResult { id: id.to_owned(), status, text });
         Some(())
     }
 
-    fn step(&mut self, part: &Map<String, Value>, events: &mut Vec<Event>) {
+    fn step(&mut self, part: &Map<String, Value>, events: &mut Vec<BackendEvent>) {
         self.heard.end = match text(part, "reason") {
-            Some("stop") => End::Stopped,
-            _ => End::Open,
+            Some("stop") => ReportedEnd::Stopped,
+            _ => ReportedEnd::Open,
         };
         self.heard.spent.turns = Some(self.heard.spent.turns.unwrap_or(0) + 1);
         let Some(usage) = object(part, "tokens").map(usage) else { return };
         // A step whose stream broke reports zeros; what it used is not known.
-        if usage == Usage::default() {
+        if usage == TokenUsage::default() {
             return;
         }
         self.heard.spent.add(usage);
-        events.extend(self.heard.spent.tokens().map(Event::Usage));
+        events.extend(self.heard.spent.tokens().map(BackendEvent::Usage));
         let cost = real(part, "cost").filter(|cost| *cost > 0.0);
         self.is_unpriced |= cost.is_none();
         let sum = cost.map(|cost| self.heard.spent.cost.unwrap_or(0.0) + cost);
         self.heard.spent.cost = sum.filter(|_| !self.is_unpriced);
-        events.extend(self.heard.spent.cost.map(|cost| Event::Cost(Money(cost))));
+        events.extend(self.heard.spent.cost.map(|cost| BackendEvent::Cost(RunCost(cost))));
     }
 }
 
 /// Tokens of one step: what came from and went to the cache is counted beside the input.
-fn usage(tokens: &Map<String, Value>) -> Usage {
+fn usage(tokens: &Map<String, Value>) -> TokenUsage {
     let cache = |key| object(tokens, "cache").and_then(|cache| number(cache, key)).unwrap_or(0);
     let count = |key| number(tokens, key).unwrap_or(0);
     let cached = cache("read");
-    Usage {
+    TokenUsage {
         input: count("input").saturating_add(cached).saturating_add(cache("write")),
         cached,
         output: count("output").saturating_add(count("reasoning")),
@@ -226,17 +239,18 @@ fn is_denial(error: &str) -> bool {
 }
 
 /// Convert the error of an `error` event into a failure.
-fn failure(error: &Map<String, Value>) -> Failure {
+fn failure(error: &Map<String, Value>) -> ReportedFailure {
     let data = object(error, "data");
     let name = text(error, "name").unwrap_or("error");
     let message = for_people(data.and_then(|data| text(data, "message")).unwrap_or(name));
     match name {
-        "ContextOverflowError" => Failure::Known(Outcome::ContextLimit),
-        "ProviderAuthError" => Failure::Known(Outcome::NotLoggedIn { message }),
-        "APIError" => {
-            Failure::Model { message, status: data.and_then(|data| status(data, "statusCode")) }
-        }
-        _ => Failure::Program { message },
+        "ContextOverflowError" => ReportedFailure::Known(BackendOutcome::ContextLimit),
+        "ProviderAuthError" => ReportedFailure::Known(BackendOutcome::NotLoggedIn { message }),
+        "APIError" => ReportedFailure::Model {
+            message,
+            status: data.and_then(|data| status(data, "statusCode")),
+        },
+        _ => ReportedFailure::Program { message },
     }
 }
 

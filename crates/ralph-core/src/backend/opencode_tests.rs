@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::backend::conformance_tests::{read, request};
-use crate::backend::{Exit, Session, Spent};
+use crate::backend::{BackendExit, RunUsage, SessionStart};
 
 const EDIT: &str = include_str!("../../tests/fixtures/opencode/edit.jsonl");
 const TOO_LONG: &str = include_str!("../../tests/fixtures/opencode/too-long.jsonl");
@@ -13,7 +13,7 @@ const BROKEN: &str = include_str!("../../tests/fixtures/opencode/broken-steps.js
 
 #[test]
 fn a_new_run_allows_everything_and_configures_nothing() {
-    let run = OpenCode.invocation(&request());
+    let run = OpenCodeDriver.invocation(&request());
     assert_eq!(run.args, ["run", "--format", "json", "--auto"]);
     assert_eq!(run.env, [("OPENCODE_DISABLE_AUTOUPDATE".to_owned(), "1".to_owned())]);
     assert_eq!(run.stdin, "write a greeting");
@@ -25,12 +25,12 @@ fn everything_a_request_can_say_is_passed_on() {
         "near": { "command": "ralph", "args": ["mcp"], "env": { "A": "b" } },
         "far": { "url": "https://far.example", "headers": { "X-Key": "k" } },
     } });
-    let run = OpenCode.invocation(&Request {
+    let run = OpenCodeDriver.invocation(&BackendRequest {
         system: Some("be brief"),
         model: Some("lab/large"),
-        permissions: Permissions::ReadOnly,
+        permissions: BackendPermissions::ReadOnly,
         mcp: Some(&mcp),
-        session: Session::Resume { id: "ses_1", before: Spent::default() },
+        session: SessionStart::Resume { id: "ses_1", before: RunUsage::default() },
         ..request()
     });
     assert_eq!(
@@ -62,21 +62,22 @@ fn everything_a_request_can_say_is_passed_on() {
 
 #[test]
 fn without_bypass_nothing_is_allowed_that_its_settings_do_not_allow() {
-    let run = OpenCode.invocation(&Request { permissions: Permissions::Default, ..request() });
+    let run = OpenCodeDriver
+        .invocation(&BackendRequest { permissions: BackendPermissions::Default, ..request() });
     assert_eq!(run.args, ["run", "--format", "json"]);
     assert_eq!(run.env.len(), 1);
 }
 
 #[test]
 fn steps_add_up() {
-    let (reader, events) = read(&OpenCode, &request(), EDIT.as_bytes());
+    let (reader, events) = read(&OpenCodeDriver, &request(), EDIT.as_bytes());
     let spent = reader.spent();
     assert_eq!((spent.input, spent.cached, spent.output), (Some(3600), Some(600), Some(150)));
     assert_eq!(spent.turns, Some(3));
     let costs: Vec<f64> = events
         .iter()
         .filter_map(|event| match event {
-            Event::Cost(Money(cost)) => Some((cost * 1000.0).round()),
+            BackendEvent::Cost(RunCost(cost)) => Some((cost * 1000.0).round()),
             _ => None,
         })
         .collect();
@@ -85,33 +86,35 @@ fn steps_add_up() {
 
 #[test]
 fn a_step_without_a_price_makes_the_cost_unknown() {
-    let (reader, _) = read(&OpenCode, &request(), UNPRICED.as_bytes());
+    let (reader, _) = read(&OpenCodeDriver, &request(), UNPRICED.as_bytes());
     assert_eq!(reader.spent().cost, None);
     assert_eq!(reader.spent().input, Some(2400));
 }
 
 #[test]
 fn zeros_of_a_broken_step_are_no_count() {
-    let (reader, events) = read(&OpenCode, &request(), BROKEN.as_bytes());
-    assert_eq!(reader.spent(), Spent { turns: Some(2), ..Spent::default() });
-    assert!(!events.iter().any(|event| matches!(event, Event::Usage(_) | Event::Cost(_))));
+    let (reader, events) = read(&OpenCodeDriver, &request(), BROKEN.as_bytes());
+    assert_eq!(reader.spent(), RunUsage { turns: Some(2), ..RunUsage::default() });
+    assert!(
+        !events.iter().any(|event| matches!(event, BackendEvent::Usage(_) | BackendEvent::Cost(_)))
+    );
 }
 
 #[test]
 fn a_compaction_is_told_and_its_words_are_not_the_answer() {
-    let (reader, events) = read(&OpenCode, &request(), TOO_LONG.as_bytes());
+    let (reader, events) = read(&OpenCodeDriver, &request(), TOO_LONG.as_bytes());
     let trigger = CompactionTrigger::Auto;
-    assert!(events.contains(&Event::Compacted { trigger, before: None, after: None }));
+    assert!(events.contains(&BackendEvent::Compacted { trigger, before: None, after: None }));
     assert_eq!(reader.answer(), "going on");
 }
 
 #[test]
 fn a_step_that_stopped_is_not_yet_the_end() {
-    let (reader, _) = read(&OpenCode, &request(), EDIT.as_bytes());
+    let (reader, _) = read(&OpenCodeDriver, &request(), EDIT.as_bytes());
     assert!(!reader.is_finished());
     let again = r#"{"type":"step_start","sessionID":"s","part":{}}"#;
-    let (mut reader, _) = read(&OpenCode, &request(), format!("{EDIT}{again}").as_bytes());
-    assert_eq!(reader.outcome(&Exit::code(0), "").word(), "crash");
+    let (mut reader, _) = read(&OpenCodeDriver, &request(), format!("{EDIT}{again}").as_bytes());
+    assert_eq!(reader.outcome(&BackendExit::code(0), "").word(), "crash");
 }
 
 #[test]
@@ -122,7 +125,7 @@ fn texts_of_one_message_are_one_answer() {
         )
     };
     let stream = [said("m1", "old"), said("m2", "one"), said("m2", "two")].join("\n");
-    let (reader, _) = read(&OpenCode, &request(), stream.as_bytes());
+    let (reader, _) = read(&OpenCodeDriver, &request(), stream.as_bytes());
     assert_eq!(reader.answer(), "one\ntwo");
 }
 
@@ -130,7 +133,8 @@ fn texts_of_one_message_are_one_answer() {
 fn an_error_that_is_nobodys_is_a_crash_with_its_words() {
     let line = r#"{"type":"error","sessionID":"s","error":{"name":"UnknownError","data":{"message":"see the log"}}}"#;
     let aborted = r#"{"type":"error","sessionID":"s","error":{"name":"MessageAbortedError","data":{"message":"aborted"}}}"#;
-    let (mut reader, _) = read(&OpenCode, &request(), format!("{line}\n{aborted}").as_bytes());
-    let outcome = reader.outcome(&Exit::code(1), "");
+    let (mut reader, _) =
+        read(&OpenCodeDriver, &request(), format!("{line}\n{aborted}").as_bytes());
+    let outcome = reader.outcome(&BackendExit::code(1), "");
     assert_eq!(outcome.to_string(), "ended with code 1: see the log");
 }

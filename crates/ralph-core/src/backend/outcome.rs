@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why ralph itself ended a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum StopCause {
     /// The run exceeded its time limit.
     Timeout,
     /// The program was silent for too long while no tool call was open.
@@ -24,7 +24,7 @@ pub enum Stop {
 
 /// End of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Ending {
+pub enum ProcessEnding {
     /// The process exited with this code.
     Code(i32),
     /// This signal ended the process.
@@ -35,24 +35,24 @@ pub enum Ending {
 
 /// End of a process, with the reason if ralph ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exit {
+pub struct BackendExit {
     /// End as reported by the operating system.
-    pub ending: Ending,
+    pub ending: ProcessEnding,
     /// Reason why ralph ended the process. `None` if it ended by itself.
-    pub stopped: Option<Stop>,
+    pub stopped: Option<StopCause>,
 }
 
-impl Exit {
+impl BackendExit {
     /// Create the exit of a process that ended by itself with this code.
     pub fn code(code: i32) -> Self {
-        Self { ending: Ending::Code(code), stopped: None }
+        Self { ending: ProcessEnding::Code(code), stopped: None }
     }
 }
 
 /// The judgement of one run of a backend.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum BackendOutcome {
     /// The program finished and reported success. The gates decide whether the work is good.
     #[default]
     Success,
@@ -91,7 +91,7 @@ pub enum Outcome {
     /// The program crashed or gave up.
     Crash {
         /// End of the process.
-        ending: Ending,
+        ending: ProcessEnding,
         /// Last message of the program, or a sentence that says that there is none.
         message: String,
     },
@@ -110,7 +110,7 @@ pub enum Outcome {
     Cancelled,
 }
 
-impl Outcome {
+impl BackendOutcome {
     /// Whether a usage limit ended the run.
     pub fn is_limit(&self) -> bool {
         matches!(self, Self::RateLimit { .. })
@@ -139,12 +139,12 @@ impl Outcome {
 
     /// Return a remark about a program that reported success and then ended badly.
     /// The remark does not change the outcome.
-    pub fn note(&self, exit: &Exit) -> Option<String> {
+    pub fn note(&self, exit: &BackendExit) -> Option<String> {
         match (self, exit.stopped, exit.ending) {
-            (Self::Success, None, Ending::Code(code)) if code != 0 => {
+            (Self::Success, None, ProcessEnding::Code(code)) if code != 0 => {
                 Some(format!("it ended with code {code} after it had finished"))
             }
-            (Self::Success, None, Ending::Signal(signal)) => {
+            (Self::Success, None, ProcessEnding::Signal(signal)) => {
                 Some(format!("it was killed by signal {signal} after it had finished"))
             }
             _ => None,
@@ -153,14 +153,14 @@ impl Outcome {
 
     /// Return the outcome of a run that ralph ended.
     /// For a program that had finished and only lingered, return `None`, because its output decides.
-    pub fn of_stop(stop: Stop) -> Option<Self> {
+    pub fn of_stop(stop: StopCause) -> Option<Self> {
         match stop {
-            Stop::Timeout => Some(Self::Timeout),
-            Stop::Idle => Some(Self::Idle),
-            Stop::Cancelled => Some(Self::Cancelled),
-            Stop::ContextFull => Some(Self::ContextLimit),
-            Stop::Budget => Some(Self::Budget),
-            Stop::Lingered => None,
+            StopCause::Timeout => Some(Self::Timeout),
+            StopCause::Idle => Some(Self::Idle),
+            StopCause::Cancelled => Some(Self::Cancelled),
+            StopCause::ContextFull => Some(Self::ContextLimit),
+            StopCause::Budget => Some(Self::Budget),
+            StopCause::Lingered => None,
         }
     }
 
@@ -208,7 +208,7 @@ fn begins(text: &str, words: &str) -> bool {
     text.get(..words.len()).is_some_and(|start| start.eq_ignore_ascii_case(words))
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for BackendOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Success => f.write_str("finished"),
@@ -232,13 +232,13 @@ impl fmt::Display for Outcome {
                 write!(f, "its model answered {status}: {message}")
             }
             Self::ApiError { status: None, message } => write!(f, "its model failed: {message}"),
-            Self::Crash { ending: Ending::Signal(signal), message } => {
+            Self::Crash { ending: ProcessEnding::Signal(signal), message } => {
                 write!(f, "killed by signal {signal}: {message}")
             }
-            Self::Crash { ending: Ending::Code(code), message } => {
+            Self::Crash { ending: ProcessEnding::Code(code), message } => {
                 write!(f, "ended with code {code}: {message}")
             }
-            Self::Crash { ending: Ending::NotFound, .. } => f.write_str("not installed"),
+            Self::Crash { ending: ProcessEnding::NotFound, .. } => f.write_str("not installed"),
             Self::NoOutput => f.write_str("ended without a word"),
             Self::Malformed { message } => write!(f, "its output made no sense: {message}"),
             Self::Timeout => f.write_str("ended by ralph: it took too long"),

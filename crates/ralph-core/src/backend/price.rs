@@ -1,10 +1,10 @@
 //! Cost of a run: the amount that the program reports, else tokens times prices, else unknown.
 
-use super::request::Spent;
-use crate::config::Prices;
+use super::request::RunUsage;
+use crate::config::TokenPrices;
 
 /// Dollars of a run, `None` when neither the program nor the price table says.
-pub fn cost(spent: &Spent, prices: &Prices) -> Option<f64> {
+pub fn cost(spent: &RunUsage, prices: &TokenPrices) -> Option<f64> {
     if let Some(reported) = spent.cost {
         return Some(reported);
     }
@@ -25,12 +25,12 @@ pub fn cost(spent: &Spent, prices: &Prices) -> Option<f64> {
 /// make it known. `Ok` when it may start.
 pub fn may_start(
     name: &str,
-    reports_cost: Reports,
-    prices: &Prices,
+    reports_cost: CostReporting,
+    prices: &TokenPrices,
     limit: Option<f64>,
 ) -> Result<(), String> {
     let priced = prices.input.is_some() && prices.output.is_some();
-    if limit.is_none() || reports_cost == Reports::Yes || priced {
+    if limit.is_none() || reports_cost == CostReporting::Yes || priced {
         return Ok(());
     }
     Err(format!(
@@ -43,7 +43,7 @@ pub fn may_start(
 
 /// Whether a program says what it cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reports {
+pub enum CostReporting {
     Yes,
     /// The program reports tokens at most.
     No,
@@ -52,46 +52,52 @@ pub enum Reports {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Tier, parse_layer, resolve};
+    use crate::config::{ConfigTier, parse_layer, resolve};
 
-    fn prices(text: &str) -> Prices {
+    fn prices(text: &str) -> TokenPrices {
         let text = format!("[backends.codex.prices]\n{text}");
-        let layer = parse_layer(Tier::Project, "ralph.toml", &text).unwrap();
+        let layer = parse_layer(ConfigTier::Project, "ralph.toml", &text).unwrap();
         resolve([&layer]).unwrap().config.backends["codex"].prices.clone()
     }
 
     #[test]
     fn the_programs_own_figure_wins_and_unknown_is_never_zero() {
         let table = prices("input = 2.0\noutput = 10.0\n");
-        let tokens = Spent { input: Some(1_000_000), output: Some(100_000), ..Spent::default() };
-        assert_eq!(cost(&Spent { cost: Some(0.5), ..tokens }, &table), Some(0.5));
+        let tokens =
+            RunUsage { input: Some(1_000_000), output: Some(100_000), ..RunUsage::default() };
+        assert_eq!(cost(&RunUsage { cost: Some(0.5), ..tokens }, &table), Some(0.5));
         assert_eq!(cost(&tokens, &table), Some(3.0));
         assert_eq!(cost(&tokens, &prices("input = 2.0\n")), None, "half a price is none");
-        assert_eq!(cost(&Spent::default(), &table), None, "no tokens are not no cost");
+        assert_eq!(cost(&RunUsage::default(), &table), None, "no tokens are not no cost");
     }
 
     #[test]
     fn tokens_from_a_cache_have_their_own_price() {
         let table = prices("input = 2.0\noutput = 10.0\ncache_read = 0.5\n");
-        let tokens = Spent {
+        let tokens = RunUsage {
             input: Some(1_000_000),
             cached: Some(400_000),
             output: Some(0),
-            ..Spent::default()
+            ..RunUsage::default()
         };
         assert_eq!(cost(&tokens, &table), Some(1.4));
     }
 
     #[test]
     fn with_a_limit_an_unpriced_backend_is_refused_and_the_keys_are_named() {
-        let none = Prices::default();
-        let why = may_start("codex", Reports::No, &none, Some(5.0)).unwrap_err();
+        let none = TokenPrices::default();
+        let why = may_start("codex", CostReporting::No, &none, Some(5.0)).unwrap_err();
         assert!(why.contains("`backends.codex.prices.input`") && why.contains("$5.00"), "{why}");
-        assert!(may_start("codex", Reports::No, &none, None).is_ok());
-        assert!(may_start("claude", Reports::Yes, &none, Some(5.0)).is_ok());
+        assert!(may_start("codex", CostReporting::No, &none, None).is_ok());
+        assert!(may_start("claude", CostReporting::Yes, &none, Some(5.0)).is_ok());
         assert!(
-            may_start("codex", Reports::No, &prices("input = 1.0\noutput = 1.0\n"), Some(5.0))
-                .is_ok()
+            may_start(
+                "codex",
+                CostReporting::No,
+                &prices("input = 1.0\noutput = 1.0\n"),
+                Some(5.0)
+            )
+            .is_ok()
         );
     }
 }

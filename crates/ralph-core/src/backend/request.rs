@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::Usage;
+use super::TokenUsage;
 
 /// Actions that a backend may take without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Permissions {
+pub enum BackendPermissions {
     /// Everything: the attempt is a transaction, and gates decide.
     Bypass,
     /// Whatever the program's own settings allow.
@@ -17,23 +17,23 @@ pub enum Permissions {
 
 /// Whether a run begins a session or continues one.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Session<'a> {
+pub enum SessionStart<'a> {
     New,
     /// Continue the session with this id.
     Resume {
         id: &'a str,
         /// Usage of the session before this run. Several programs report totals of the whole session.
-        before: Spent,
+        before: RunUsage,
     },
     /// Continue the session with this id only to compact its context. The prompt says what to keep.
     /// For backends that support it; others would take the prompt as work.
     Compact {
         id: &'a str,
-        before: Spent,
+        before: RunUsage,
     },
 }
 
-impl<'a> Session<'a> {
+impl<'a> SessionStart<'a> {
     /// The id of the session that goes on.
     pub fn id(&self) -> Option<&'a str> {
         match self {
@@ -43,9 +43,9 @@ impl<'a> Session<'a> {
     }
 
     /// Return the usage of the session before this run. It is empty for a new session.
-    pub fn before(&self) -> Spent {
+    pub fn before(&self) -> RunUsage {
         match self {
-            Self::New => Spent::default(),
+            Self::New => RunUsage::default(),
             Self::Resume { before, .. } | Self::Compact { before, .. } => *before,
         }
     }
@@ -53,7 +53,7 @@ impl<'a> Session<'a> {
 
 /// Usage of a run. `None` means that nobody reported the number. It does not mean 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spent {
+pub struct RunUsage {
     /// Cost in dollars.
     pub cost: Option<f64>,
     /// Tokens read, those from a cache included.
@@ -65,9 +65,9 @@ pub struct Spent {
     pub turns: Option<u64>,
 }
 
-impl Spent {
+impl RunUsage {
     /// Adds the tokens of one more message.
-    pub fn add(&mut self, usage: Usage) {
+    pub fn add(&mut self, usage: TokenUsage) {
         let (input, cached, output) = (usage.input, usage.cached, usage.output);
         let more = Self {
             input: Some(input),
@@ -79,9 +79,9 @@ impl Spent {
     }
 
     /// The tokens, once both ways are counted.
-    pub fn tokens(self) -> Option<Usage> {
+    pub fn tokens(self) -> Option<TokenUsage> {
         let cached = self.cached.unwrap_or(0);
-        Some(Usage { input: self.input?, cached, output: self.output? })
+        Some(TokenUsage { input: self.input?, cached, output: self.output? })
     }
 
     /// Add two usages field by field. A sum is `None` only when both fields are `None`.
@@ -117,7 +117,7 @@ impl Spent {
 
 /// Request for one run of a backend.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Request<'a> {
+pub struct BackendRequest<'a> {
     /// Task for the agent. It is never passed as an argument, because arguments
     /// have a size limit and are visible in `ps`.
     pub prompt: &'a str,
@@ -127,12 +127,12 @@ pub struct Request<'a> {
     pub model: Option<&'a str>,
     /// Maximum number of turns. `None` means no limit.
     pub max_turns: Option<u32>,
-    pub permissions: Permissions,
+    pub permissions: BackendPermissions,
     /// MCP servers, as `{"mcpServers": {…}}`. `None` gives none.
     pub mcp: Option<&'a Value>,
     /// A JSON Schema for the answer.
     pub schema: Option<&'a Value>,
-    pub session: Session<'a>,
+    pub session: SessionStart<'a>,
     /// Maximum cost of this run in dollars. `None` means no limit.
     pub budget: Option<f64>,
     /// A directory for the files of this run, as an absolute path without a final slash.
@@ -141,7 +141,7 @@ pub struct Request<'a> {
     pub as_root: bool,
 }
 
-impl<'a> Request<'a> {
+impl<'a> BackendRequest<'a> {
     /// A new session that is asked for nothing but this, and may do everything.
     pub fn plain(prompt: &'a str) -> Self {
         Self {
@@ -149,10 +149,10 @@ impl<'a> Request<'a> {
             system: None,
             model: None,
             max_turns: None,
-            permissions: Permissions::Bypass,
+            permissions: BackendPermissions::Bypass,
             mcp: None,
             schema: None,
-            session: Session::New,
+            session: SessionStart::New,
             budget: None,
             scratch: "",
             as_root: false,

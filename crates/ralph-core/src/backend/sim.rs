@@ -32,23 +32,25 @@ mod reader_tests;
 #[cfg(test)]
 mod scenario_tests;
 
-pub use choose::{COMPACT, Choice, choose, task_of};
+pub use choose::{COMPACT, ChosenRule, choose, task_of};
 pub use expand::expand;
 pub use fault::Fault;
-pub use line::{Finished, Line, Verdict};
-pub use op::{Access, Ask, Op, Performance, Shape, path_bytes};
+pub use line::{SimFinish, SimLine, SimVerdict};
+pub use op::{AnswerShape, SimAccess, SimInvocation, SimOperation, SimPerformance, path_bytes};
 pub use parse::ScenarioError;
 pub use scenario::{
-    Act, Answer, Attempts, Chance, Chaos, Claim, ClaimStep, Escape, Failure, Form, Garbage, Rule,
-    Scenario, Signal, Sigterm, Spawn, Stdout, Step,
+    AttemptRange, ChanceFaults, ChaosSettings, ClaimForm, ClaimStep, EscapeMethod, GarbageOutput,
+    Scenario, ScenarioRule, ScenarioStep, SigtermReaction, SimAnswer, SimClaim, SimFailure,
+    SimSignal, SimSpawn, SpawnStdout, ToolAction,
 };
 
 use serde_json::{Map, Value};
 
-use super::heard::{self, End, Heard, StreamReader};
+use super::heard::{self, ReportedEnd, StreamReader, StreamState};
 use super::{
-    Driver, Event, Invocation, LimitStatus, Money, Outcome, Permissions, Reader, Request,
-    ScratchFile, Session, Supports, as_words, slash,
+    BackendDriver, BackendEvent, BackendFeatures, BackendOutcome, BackendPermissions,
+    BackendReader, BackendRequest, Invocation, LimitStatus, RunCost, ScratchFile, SessionStart,
+    as_words, slash,
 };
 
 /// The hidden command of the ralph binary that is this backend.
@@ -56,9 +58,9 @@ pub const COMMAND: &str = "__sim";
 
 /// The driver of the embedded backend.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sim;
+pub struct SimDriver;
 
-impl Driver for Sim {
+impl BackendDriver for SimDriver {
     fn name(&self) -> &'static str {
         "sim"
     }
@@ -68,8 +70,8 @@ impl Driver for Sim {
         "ralph"
     }
 
-    fn supports(&self) -> Supports {
-        Supports {
+    fn supports(&self) -> BackendFeatures {
+        BackendFeatures {
             schema: true,
             resume: true,
             cost: true,
@@ -78,11 +80,11 @@ impl Driver for Sim {
             max_turns: true,
             budget: true,
             compaction: true,
-            ..Supports::default()
+            ..BackendFeatures::default()
         }
     }
 
-    fn invocation(&self, request: &Request<'_>) -> Invocation {
+    fn invocation(&self, request: &BackendRequest<'_>) -> Invocation {
         let mut args = vec![COMMAND.to_owned(), "--scratch".to_owned(), request.scratch.to_owned()];
         let mut files = Vec::new();
         let mut option = |name: &str, value: String| args.extend([name.to_owned(), value]);
@@ -106,75 +108,79 @@ impl Driver for Sim {
         if request.schema.is_some() {
             args.push("--structured".to_owned());
         }
-        if request.permissions == Permissions::ReadOnly {
+        if request.permissions == BackendPermissions::ReadOnly {
             args.push("--read-only".to_owned());
         }
         let stdin = match request.session {
-            Session::Compact { .. } => slash(COMPACT, request.prompt),
-            Session::New | Session::Resume { .. } => as_words(request.prompt.to_owned()),
+            SessionStart::Compact { .. } => slash(COMPACT, request.prompt),
+            SessionStart::New | SessionStart::Resume { .. } => as_words(request.prompt.to_owned()),
         };
         Invocation { args, env: Vec::new(), stdin, files }
     }
 
-    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
-        Box::new(SimReader { heard: Heard::new(request), resets_at: None })
+    fn reader(&self, request: &BackendRequest<'_>) -> Box<dyn BackendReader> {
+        Box::new(SimReader { heard: StreamState::new(request), resets_at: None })
     }
 }
 
 /// Reads the output of one run.
 struct SimReader {
-    heard: Heard,
+    heard: StreamState,
     /// The reset time of a limit that was reached.
     resets_at: Option<i64>,
 }
 
 impl SimReader {
-    fn finish(&mut self, finished: Finished) {
+    fn finish(&mut self, finished: SimFinish) {
         let message = finished.message.unwrap_or_default();
         let failure = match finished.result {
-            Verdict::Success => None,
-            Verdict::MaxTurns => Some(Outcome::MaxTurns),
-            Verdict::ContextLimit => Some(Outcome::ContextLimit),
-            Verdict::Budget => Some(Outcome::Budget),
-            Verdict::RateLimit => Some(Outcome::RateLimit { resets_at: self.resets_at, message }),
-            Verdict::NotLoggedIn => Some(Outcome::NotLoggedIn { message }),
-            Verdict::ApiError => Some(Outcome::ApiError { status: finished.status, message }),
+            SimVerdict::Success => None,
+            SimVerdict::MaxTurns => Some(BackendOutcome::MaxTurns),
+            SimVerdict::ContextLimit => Some(BackendOutcome::ContextLimit),
+            SimVerdict::Budget => Some(BackendOutcome::Budget),
+            SimVerdict::RateLimit => {
+                Some(BackendOutcome::RateLimit { resets_at: self.resets_at, message })
+            }
+            SimVerdict::NotLoggedIn => Some(BackendOutcome::NotLoggedIn { message }),
+            SimVerdict::ApiError => {
+                Some(BackendOutcome::ApiError { status: finished.status, message })
+            }
         };
-        self.heard.end = End::Done;
-        self.heard.failure = failure.map(heard::Failure::Known);
+        self.heard.end = ReportedEnd::Done;
+        self.heard.failure = failure.map(heard::ReportedFailure::Known);
         self.heard.spent.turns = Some(finished.turns);
         self.heard.structured = finished.structured;
     }
 }
 
 impl StreamReader for SimReader {
-    fn heard(&self) -> &Heard {
+    fn heard(&self) -> &StreamState {
         &self.heard
     }
 
-    fn heard_mut(&mut self) -> &mut Heard {
+    fn heard_mut(&mut self) -> &mut StreamState {
         &mut self.heard
     }
 
-    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
-        let line: Line = serde_json::from_value(Value::Object(event)).ok()?;
-        if let Line::Finished(finished) = &line {
+    fn event(&mut self, event: Map<String, Value>, events: &mut Vec<BackendEvent>) -> Option<()> {
+        let line: SimLine = serde_json::from_value(Value::Object(event)).ok()?;
+        if let SimLine::Finished(finished) = &line {
             self.finish(finished.clone());
         }
         let mut event = line.into_event();
         match &mut event {
-            Event::Started { session, .. } => self.heard.session.clone_from(session),
-            Event::Text(text) => self.heard.answer.set(text),
+            BackendEvent::Started { session, .. } => self.heard.session.clone_from(session),
+            BackendEvent::Text(text) => self.heard.answer.set(text),
             // A line is about one message, an event about the run.
-            Event::Usage(usage) => {
+            BackendEvent::Usage(usage) => {
                 self.heard.spent.add(*usage);
                 *usage = self.heard.spent.tokens().unwrap_or(*usage);
             }
-            Event::Cost(Money(dollars)) => self.heard.spent.cost = Some(*dollars),
-            Event::RateLimit(limit) if limit.status == LimitStatus::Rejected => {
+            BackendEvent::Cost(RunCost(dollars)) => self.heard.spent.cost = Some(*dollars),
+            BackendEvent::RateLimit(limit) if limit.status == LimitStatus::Rejected => {
                 self.resets_at = limit.resets_at;
             }
-            Event::Denied { tool, .. } => self.heard.deny(tool),
+            BackendEvent::Denied { tool, .. } => self.heard.deny(tool),
             _ => {}
         }
         events.push(event);

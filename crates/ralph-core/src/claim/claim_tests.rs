@@ -2,20 +2,20 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::handoff::{FileTouched, synthetic};
+use crate::handoff::{TouchedFile, synthetic};
 use crate::plan::Id;
 
 fn task() -> Task {
     Task { id: Id::new("t-1a2b"), name: "Write the parser".into(), ..Task::default() }
 }
 
-fn heard(format: Format, text: &str, structured: Option<&Value>) -> Reply {
+fn heard(format: PlanFormat, text: &str, structured: Option<&Value>) -> AgentReply {
     let answer = BackendAnswer { text: text.to_owned(), structured: structured.cloned() };
-    hear(&Said { answer: &answer, written: None, task: &task(), format, iteration: 4 })
+    hear(&ClaimSources { answer: &answer, written: None, task: &task(), format, iteration: 4 })
 }
 
 fn claim(text: &str) -> Claim {
-    heard(Format::Jsonl, text, None).claim
+    heard(PlanFormat::Jsonl, text, None).claim
 }
 
 fn blocked(reason: &str) -> Claim {
@@ -32,9 +32,9 @@ fn handoff(id: &str, complete: bool) -> Value {
 fn markers_count_alone_on_a_line() {
     assert_eq!(claim("All is well.\n\n<TASK_DONE>\n"), Claim::DONE);
     assert_eq!(claim("  <TASK_DONE>\r\nBye."), Claim::DONE);
-    let all = heard(Format::Jsonl, "ok\nRALPH_DONE", None);
+    let all = heard(PlanFormat::Jsonl, "ok\nRALPH_DONE", None);
     assert_eq!((&all.claim, all.says_ralph_done, &all.problem), (&Claim::None, true, &None));
-    assert!(heard(Format::Jsonl, "<TASK_DONE>\nRALPH_DONE", None).says_ralph_done);
+    assert!(heard(PlanFormat::Jsonl, "<TASK_DONE>\nRALPH_DONE", None).says_ralph_done);
 }
 
 #[test]
@@ -84,10 +84,10 @@ fn the_last_marker_counts_and_a_blocked_one_outweighs_a_handoff() {
 #[test]
 fn a_handoff_claims_what_it_says_and_outweighs_a_done_marker() {
     let done = handoff("t-1a2b", true);
-    assert_eq!(heard(Format::Jsonl, "", Some(&done)).claim, Claim::DONE);
+    assert_eq!(heard(PlanFormat::Jsonl, "", Some(&done)).claim, Claim::DONE);
     assert_eq!(claim(&format!("```json\n{done:#}\n```")), Claim::DONE);
     let part = handoff("t-1a2b", false);
-    let reply = heard(Format::Jsonl, "<TASK_DONE>", Some(&part));
+    let reply = heard(PlanFormat::Jsonl, "<TASK_DONE>", Some(&part));
     assert_eq!(reply.claim, Claim::Partial);
     assert!(reply.handoff.is_some_and(|h| !h.synthetic));
 }
@@ -96,15 +96,15 @@ fn a_handoff_claims_what_it_says_and_outweighs_a_done_marker() {
 fn a_handoff_that_asks_for_a_person_is_not_partial_work() {
     let mut value = handoff("t-1a2b", false);
     value["request_human_review"] = json!({"needed": true, "reason": "which key?"});
-    let reply = heard(Format::Deluxe, "", Some(&value));
+    let reply = heard(PlanFormat::Deluxe, "", Some(&value));
     assert_eq!(reply.claim, Claim::NeedsHuman { reason: "which key?".into() });
     value["task_completed"]["fully_complete"] = json!(true);
-    assert_eq!(heard(Format::Deluxe, "", Some(&value)).claim, Claim::DONE);
+    assert_eq!(heard(PlanFormat::Deluxe, "", Some(&value)).claim, Claim::DONE);
 }
 
 #[test]
 fn a_quoted_handoff_of_another_task_is_no_claim_and_the_repair_question_says_why() {
-    let reply = heard(Format::Jsonl, &handoff("t-0000", true).to_string(), None);
+    let reply = heard(PlanFormat::Jsonl, &handoff("t-0000", true).to_string(), None);
     assert_eq!((reply.claim, reply.handoff), (Claim::None, None));
     assert!(reply.problem.unwrap().to_string().contains("the task is `t-1a2b`"));
     let both = format!("{}\n{}", handoff("t-1a2b", true), handoff("t-0000", false));
@@ -114,8 +114,8 @@ fn a_quoted_handoff_of_another_task_is_no_claim_and_the_repair_question_says_why
 #[test]
 fn a_broken_structured_answer_falls_back_to_the_text_and_is_named() {
     let broken = json!({"summary": 1});
-    assert_eq!(heard(Format::Jsonl, "<TASK_DONE>", Some(&broken)).claim, Claim::DONE);
-    let reply = heard(Format::Jsonl, "nothing", Some(&broken));
+    assert_eq!(heard(PlanFormat::Jsonl, "<TASK_DONE>", Some(&broken)).claim, Claim::DONE);
+    let reply = heard(PlanFormat::Jsonl, "nothing", Some(&broken));
     assert_eq!(reply.claim, Claim::None);
     assert!(matches!(reply.problem, Some(AnswerError::Misfit(_))));
 }
@@ -124,7 +124,7 @@ fn a_broken_structured_answer_falls_back_to_the_text_and_is_named() {
 fn a_narrative_that_is_too_short_is_a_problem_but_still_a_claim() {
     let mut value = handoff("t-1a2b", true);
     value["freeform"] = json!("short");
-    let reply = heard(Format::Jsonl, "", Some(&value));
+    let reply = heard(PlanFormat::Jsonl, "", Some(&value));
     assert_eq!(reply.claim, Claim::DONE);
     assert!(reply.problem.unwrap().to_string().contains("at least 50"));
 }
@@ -134,10 +134,10 @@ fn no_change_needed_is_carried_and_an_empty_one_is_none() {
     let mut value = handoff("t-1a2b", true);
     value["no_change_needed"] = json!("it was done already");
     let no_change_needed = Some("it was done already".to_owned());
-    let reply = heard(Format::Jsonl, "", Some(&value));
+    let reply = heard(PlanFormat::Jsonl, "", Some(&value));
     assert_eq!(reply.claim, Claim::Done { no_change_needed });
     value["no_change_needed"] = json!("  ");
-    assert_eq!(heard(Format::Jsonl, "", Some(&value)).claim, Claim::DONE);
+    assert_eq!(heard(PlanFormat::Jsonl, "", Some(&value)).claim, Claim::DONE);
 }
 
 const RETURNED: &str = "# Progress: x\n\n## Status\n\nIn Progress\n\n## Tasks\n\n- [x] Write the parser\n\
@@ -151,18 +151,18 @@ fn of_a_returned_progress_file_only_the_tick_and_the_note_are_taken() {
         format!("Here it is:\n```markdown\n{RETURNED}```\nBye."),
         RETURNED.to_owned(),
     ] {
-        let reply = heard(Format::Progress, &text, None);
+        let reply = heard(PlanFormat::Progress, &text, None);
         assert_eq!(reply.claim, Claim::DONE, "{text}");
         let note = reply.attempt.unwrap();
         assert_eq!((note.iteration, note.tried.as_str()), (4, "a table"));
-        assert_eq!(heard(Format::Jsonl, &text, None).claim, Claim::None);
+        assert_eq!(heard(PlanFormat::Jsonl, &text, None).claim, Claim::None);
     }
 }
 
 #[test]
 fn a_progress_file_with_only_other_tasks_ticked_claims_nothing() {
     let text = RETURNED.replace("[x] Write the parser", "[ ] Write the parser");
-    assert_eq!(heard(Format::Progress, &text, None).claim, Claim::None);
+    assert_eq!(heard(PlanFormat::Progress, &text, None).claim, Claim::None);
     let without = RETURNED.replace("Write the parser", "Something else");
     assert_eq!(taken_from_progress(&without, &task(), 4), None);
     let foreign = RETURNED.replace(
@@ -174,7 +174,7 @@ fn a_progress_file_with_only_other_tasks_ticked_claims_nothing() {
 
 #[test]
 fn a_synthetic_handoff_says_so_and_names_what_changed() {
-    let file = FileTouched { path: "src/a.rs".into(), action: "modified".into() };
+    let file = TouchedFile { path: "src/a.rs".into(), action: "modified".into() };
     let handoff = synthetic(&Id::new("t-1a2b"), vec![file], "the answer was empty");
     assert!(handoff.synthetic && !handoff.task_completed.fully_complete);
     for part in ["synthetic", "the answer was empty", "- modified src/a.rs"] {
@@ -193,7 +193,7 @@ proptest! {
 
     #[test]
     fn any_text_is_heard_without_a_crash(text in "(\\PC|<TASK_BLOCKED reason=\"|\">|# Progress: x\n|- \\[x\\] |\n|```){0,40}") {
-        for format in Format::ALL {
+        for format in PlanFormat::ALL {
             let _heard = heard(format, &text, None);
         }
     }

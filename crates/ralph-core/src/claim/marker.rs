@@ -1,6 +1,6 @@
 //! Markers: words that mean something only when they stand alone on a line, outside of code.
 
-use crate::fence::{Fences, Place};
+use crate::fence::{FencePosition, FenceTracker};
 
 const DONE: &str = "<TASK_DONE>";
 const BLOCKED: &str = "<TASK_BLOCKED";
@@ -14,7 +14,7 @@ const REASON_LINES: usize = 20;
 
 /// A marker in an agent's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Marker {
+pub enum ClaimMarker {
     /// Marker `<TASK_DONE>`: the task is complete.
     Done,
     /// Marker `<TASK_BLOCKED reason="…">`, with its reason.
@@ -24,17 +24,17 @@ pub enum Marker {
 }
 
 /// The markers of a text, in order.
-pub fn markers(text: &str) -> Vec<Marker> {
+pub fn markers(text: &str) -> Vec<ClaimMarker> {
     let lines: Vec<&str> = text.lines().collect();
-    let mut fences = Fences::default();
+    let mut fences = FenceTracker::default();
     let mut found = Vec::new();
     for (n, line) in lines.iter().enumerate() {
-        if fences.next(line) != Place::Outside || is_code(line) {
+        if fences.next(line) != FencePosition::Outside || is_code(line) {
             continue;
         }
         match line.trim() {
-            DONE => found.push(Marker::Done),
-            RALPH_DONE => found.push(Marker::RalphDone),
+            DONE => found.push(ClaimMarker::Done),
+            RALPH_DONE => found.push(ClaimMarker::RalphDone),
             line if line.starts_with(BLOCKED) => {
                 found.extend(blocked(lines.get(n..).unwrap_or_default()));
             }
@@ -63,7 +63,7 @@ fn is_code(line: &str) -> bool {
 
 /// The marker that begins on the first of these lines. Its reason may go over several lines, and
 /// quotes in it may be escaped or not: what counts is where the tag ends.
-fn blocked(lines: &[&str]) -> Option<Marker> {
+fn blocked(lines: &[&str]) -> Option<ClaimMarker> {
     let first = lines.first()?.trim();
     if first.ends_with('>') {
         return tag(first);
@@ -82,7 +82,7 @@ fn closes(line: &str) -> bool {
 }
 
 /// Parse a complete `<TASK_BLOCKED …>` tag.
-fn tag(text: &str) -> Option<Marker> {
+fn tag(text: &str) -> Option<ClaimMarker> {
     let inside = text.strip_prefix(BLOCKED)?.strip_suffix('>')?;
     let inside = inside.strip_suffix('/').unwrap_or(inside);
     if !(inside.is_empty() || inside.starts_with([' ', '\t', ':'])) {
@@ -94,5 +94,5 @@ fn tag(text: &str) -> Option<Marker> {
     let value = value.replace("\\\"", "\"");
     let quoted = |mark: char| value.strip_prefix(mark).and_then(|v| v.strip_suffix(mark));
     let value = quoted('"').or_else(|| quoted('\'')).unwrap_or(&value);
-    Some(Marker::Blocked(super::reason(value)))
+    Some(ClaimMarker::Blocked(super::reason(value)))
 }

@@ -4,7 +4,7 @@
 //!
 //! A claim is the agent's word, never a proof: the gates decide. It comes, in this order, from the
 //! structured answer, from a handoff in the decoded text, or from a marker that stands alone on a
-//! line of that text outside of code ([`Marker`]). If two of them differ, the more careful one
+//! line of that text outside of code ([`ClaimMarker`]). If two of them differ, the more careful one
 //! counts: "blocked" before "not complete" before "done". A text that only looks like a claim does
 //! not count: "Not RALPH_DONE yet", or a marker in a quotation or a code block.
 //!
@@ -18,8 +18,8 @@ mod marker;
 mod progress;
 
 use marker::prose;
-pub use marker::{Marker, markers};
-pub use progress::{Taken, taken_from_progress};
+pub use marker::{ClaimMarker, markers};
+pub use progress::{ProgressClaim, taken_from_progress};
 
 use std::fmt;
 
@@ -27,14 +27,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{self, AnswerError, BackendAnswer};
-use crate::format::Format;
-use crate::format::progress::Attempt;
+use crate::format::PlanFormat;
+use crate::format::progress::RecentAttempt;
 use crate::handoff::{Handoff, MIN_FREEFORM};
 use crate::plan::{Id, Task};
 
 /// The words of an agent at the end of an attempt.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct ClaimSources<'a> {
     /// Answer of the backend.
     pub answer: &'a BackendAnswer,
     /// The handoff that it wrote with a tool.
@@ -42,7 +42,7 @@ pub struct Said<'a> {
     /// Task of the attempt.
     pub task: &'a Task,
     /// The format of the plan: a reply may contain a progress file.
-    pub format: Format,
+    pub format: PlanFormat,
     /// The iteration, by which a note in a returned progress file is known.
     pub iteration: u32,
 }
@@ -113,7 +113,7 @@ impl fmt::Display for Claim {
 
 /// A claim and what came with it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
+pub struct AgentReply {
     /// Claim about the task.
     pub claim: Claim,
     /// The handoff, where there is one.
@@ -121,7 +121,7 @@ pub struct Reply {
     /// `RALPH_DONE` was said, beside whatever else: everything is done, which claims nothing about the task.
     pub says_ralph_done: bool,
     /// The note on this attempt in a progress file that was returned.
-    pub attempt: Option<Attempt>,
+    pub attempt: Option<RecentAttempt>,
     /// Text before and after the marker. It is the story of the attempt when there is no handoff.
     pub prose: String,
     /// Problem of the answer, in the words of one repair question.
@@ -129,7 +129,7 @@ pub struct Reply {
     pub problem: Option<AnswerError>,
 }
 
-impl Reply {
+impl AgentReply {
     /// Whether nothing was said, neither about the task nor about everything.
     pub fn is_silent(&self) -> bool {
         self.claim == Claim::None && !self.says_ralph_done
@@ -143,7 +143,7 @@ impl Reply {
 }
 
 /// Read the claim and the handoff from the words of an agent.
-pub fn hear(said: &Said<'_>) -> Reply {
+pub fn hear(said: &ClaimSources<'_>) -> AgentReply {
     let (handoff, problem) = match handoff(said) {
         Ok(handoff) => {
             let problem = too_short(&handoff);
@@ -152,18 +152,18 @@ pub fn hear(said: &Said<'_>) -> Reply {
         Err(problem) => (None, Some(problem)),
     };
     let markers = markers(&said.answer.text);
-    let says_ralph_done = markers.contains(&Marker::RalphDone);
-    let marker = markers.into_iter().rev().find(|m| *m != Marker::RalphDone);
+    let says_ralph_done = markers.contains(&ClaimMarker::RalphDone);
+    let marker = markers.into_iter().rev().find(|m| *m != ClaimMarker::RalphDone);
     let taken = match said.format {
-        Format::Progress => taken_from_progress(&said.answer.text, said.task, said.iteration),
+        PlanFormat::Progress => taken_from_progress(&said.answer.text, said.task, said.iteration),
         _ => None,
     };
     let returned = taken.is_some();
     let ticked = taken.as_ref().is_some_and(|taken| taken.ticked);
     let claim = match (of_handoff(handoff.as_ref()), marker) {
-        (_, Some(Marker::Blocked(reason))) => Claim::Blocked { reason },
+        (_, Some(ClaimMarker::Blocked(reason))) => Claim::Blocked { reason },
         (Some(claim), _) => claim,
-        (None, Some(Marker::Done)) => Claim::DONE,
+        (None, Some(ClaimMarker::Done)) => Claim::DONE,
         (None, _) if ticked => Claim::DONE,
         (None, _) => Claim::None,
     };
@@ -176,7 +176,7 @@ pub fn hear(said: &Said<'_>) -> Reply {
     let attempt = taken.and_then(|taken| taken.attempt);
     // A returned file is no story.
     let prose = if returned { String::new() } else { prose(&said.answer.text) };
-    Reply { claim, handoff, says_ralph_done, attempt, prose, problem }
+    AgentReply { claim, handoff, says_ralph_done, attempt, prose, problem }
 }
 
 fn of_handoff(handoff: Option<&Handoff>) -> Option<Claim> {
@@ -200,7 +200,7 @@ fn reason(text: &str) -> String {
 
 /// The handoff of an answer: the structured one, else the last one in the text that is about this
 /// task.
-fn handoff(said: &Said<'_>) -> Result<Handoff, AnswerError> {
+fn handoff(said: &ClaimSources<'_>) -> Result<Handoff, AnswerError> {
     if let Some(written) = said.written {
         return Ok(real(written.clone()));
     }
@@ -211,7 +211,7 @@ fn handoff(said: &Said<'_>) -> Result<Handoff, AnswerError> {
     }
 }
 
-fn in_text(said: &Said<'_>) -> Result<Handoff, AnswerError> {
+fn in_text(said: &ClaimSources<'_>) -> Result<Handoff, AnswerError> {
     answer::read_where(&said.answer.text, |handoff| about(handoff, &said.task.id)).map(real)
 }
 

@@ -1,14 +1,14 @@
 //! Rules between keys, checked when all layers are known. No single value can violate them.
 
 use super::keys::unknown;
-use super::layer::Problem;
-use super::resolve::Resolved;
-use super::table::Backend;
-use super::words::{BackendKind, Claim, NotifyKind};
+use super::layer::ConfigProblem;
+use super::resolve::ResolvedConfig;
+use super::table::BackendSettings;
+use super::words::{BackendKind, CommandClaim, NotifyKind};
 use crate::backend::CommandDriver;
 
 /// Everything that is wrong between keys.
-pub(super) fn check(resolved: &Resolved) -> Vec<Problem> {
+pub(super) fn check(resolved: &ResolvedConfig) -> Vec<ConfigProblem> {
     let mut problems = Vec::new();
     problems.extend(context_tiers(resolved));
     problems.extend(backends(resolved));
@@ -18,13 +18,13 @@ pub(super) fn check(resolved: &Resolved) -> Vec<Problem> {
 }
 
 /// A problem at the place that set one of `paths` last, by layer and then by line.
-fn problem(resolved: &Resolved, paths: &[&str], message: String) -> Problem {
+fn problem(resolved: &ResolvedConfig, paths: &[&str], message: String) -> ConfigProblem {
     let origins = paths.iter().map(|path| resolved.origin(path));
     let origin = origins.max_by_key(|origin| (origin.tier, origin.line));
-    Problem::new(origin.unwrap_or_else(super::layer::Origin::built_in), message)
+    ConfigProblem::new(origin.unwrap_or_else(super::layer::ValueOrigin::built_in), message)
 }
 
-fn context_tiers(resolved: &Resolved) -> Option<Problem> {
+fn context_tiers(resolved: &ResolvedConfig) -> Option<ConfigProblem> {
     let limits = &resolved.config.limits;
     let (warn, compact, kill) = (limits.context_warn, limits.context_compact, limits.context_kill);
     if warn < compact && compact < kill {
@@ -40,7 +40,7 @@ fn context_tiers(resolved: &Resolved) -> Option<Problem> {
     Some(problem(resolved, &paths, message))
 }
 
-fn backends(resolved: &Resolved) -> Vec<Problem> {
+fn backends(resolved: &ResolvedConfig) -> Vec<ConfigProblem> {
     let mut problems = Vec::new();
     for (name, backend) in &resolved.config.backends {
         let path = |field: &str| format!("backends.{name}.{field}");
@@ -72,17 +72,20 @@ fn backends(resolved: &Resolved) -> Vec<Problem> {
 }
 
 /// Return the problem of a command's template, if there is one.
-fn template(name: &str, kind: BackendKind, backend: &Backend) -> Option<String> {
+fn template(name: &str, kind: BackendKind, backend: &BackendSettings) -> Option<String> {
     if kind != BackendKind::Command || backend.command.is_empty() {
         return None;
     }
-    let claim = backend.claim.unwrap_or(Claim::Marker);
+    let claim = backend.claim.unwrap_or(CommandClaim::Marker);
     let message = CommandDriver::new(name, &backend.command, claim).err()?;
     Some(format!("[backends.{name}]: {message}"))
 }
 
 /// The fields that a backend lacks, and those it has for nothing.
-fn fields_of(kind: BackendKind, backend: &Backend) -> (Vec<&'static str>, Vec<&'static str>) {
+fn fields_of(
+    kind: BackendKind,
+    backend: &BackendSettings,
+) -> (Vec<&'static str>, Vec<&'static str>) {
     let has_command = !backend.command.is_empty();
     if kind == BackendKind::Command {
         let needed = if has_command { vec![] } else { vec!["command"] };
@@ -107,7 +110,7 @@ fn set_ones(fields: &[(&'static str, bool)]) -> Vec<&'static str> {
     fields.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect()
 }
 
-fn backend_names(resolved: &Resolved) -> Vec<Problem> {
+fn backend_names(resolved: &ResolvedConfig) -> Vec<ConfigProblem> {
     let config = &resolved.config;
     let built_in = BackendKind::BUILT_IN.map(BackendKind::as_str);
     let known = || built_in.into_iter().chain(config.backends.keys().map(String::as_str));
@@ -132,7 +135,7 @@ fn backend_names(resolved: &Resolved) -> Vec<Problem> {
         .collect()
 }
 
-fn lists(resolved: &Resolved) -> Vec<Problem> {
+fn lists(resolved: &ResolvedConfig) -> Vec<ConfigProblem> {
     let config = &resolved.config;
     let mut problems = Vec::new();
     let gates: Vec<&str> = config.gates.iter().map(|gate| gate.name.as_str()).collect();

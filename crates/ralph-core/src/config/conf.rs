@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use super::env::{Variable, gates_from_commands, lookup, read};
-use super::keys::{KeyRef, Reading, keys};
-use super::layer::{Entry, Layer, Origin, Tier, mismatch};
-use super::shell::Scanner;
-use super::value::Value;
+use super::env::{ConfigVariable, gates_from_commands, lookup, read};
+use super::keys::{KeyRef, VariableReading, keys};
+use super::layer::{ConfigLayer, ConfigTier, LayerEntry, ValueOrigin, mismatch};
+use super::shell::ShellScanner;
+use super::value::ConfigValue;
 
 /// Value of an assignment in a `ralph.conf`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum ConfValue {
 
 /// Assignment of a value to a shell variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assignment {
+pub struct ConfAssignment {
     pub name: String,
     pub value: ConfValue,
     /// Line number, counted from 1.
@@ -32,7 +32,7 @@ pub struct Assignment {
 
 /// A part of the file that sets nothing, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedPart {
     /// Line number, counted from 1.
     pub line: usize,
     /// Description of the skipped part.
@@ -41,21 +41,21 @@ pub struct Skipped {
 
 /// Assignments of a `ralph.conf`, and the parts that were skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Conf {
+pub struct ConfFile {
     /// In file order; a later one of the same name wins.
-    pub assignments: Vec<Assignment>,
-    pub skipped: Vec<Skipped>,
+    pub assignments: Vec<ConfAssignment>,
+    pub skipped: Vec<SkippedPart>,
 }
 
 /// Read a `ralph.conf`. Any text is fine: what is not an assignment is listed as skipped.
-pub fn parse_conf(text: &str) -> Conf {
+pub fn parse_conf(text: &str) -> ConfFile {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-    let mut scanner = Scanner::new(&text);
-    let mut conf = Conf::default();
+    let mut scanner = ShellScanner::new(&text);
+    let mut conf = ConfFile::default();
     while let Some(line) = scanner.next_statement() {
         match scanner.assignments() {
             Ok(found) => conf.assignments.extend(found),
-            Err(what) => conf.skipped.push(Skipped { line, what }),
+            Err(what) => conf.skipped.push(SkippedPart { line, what }),
         }
     }
     conf
@@ -63,71 +63,78 @@ pub fn parse_conf(text: &str) -> Conf {
 
 /// A `ralph.toml` made from a `ralph.conf`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportedConf {
     pub text: String,
     /// Parts of the `ralph.conf` that were not taken over.
-    pub left_out: Vec<Skipped>,
+    pub left_out: Vec<SkippedPart>,
 }
 
 /// The pause between iterations that Ralph Deluxe makes when its file does not say otherwise.
 const DELUXE_MIN_DELAY: &str = "30";
 
 /// The `ralph.toml` that says what this `ralph.conf` says.
-pub fn conf_to_toml(conf: &Conf) -> Imported {
+pub fn conf_to_toml(conf: &ConfFile) -> ImportedConf {
     let (entries, left_out) = conf_entries("ralph.conf", conf);
     let values = entries.into_iter().map(|entry| (entry.key.path(), (entry.key, entry.value)));
-    Imported { text: write(&values.collect()), left_out }
+    ImportedConf { text: write(&values.collect()), left_out }
 }
 
 /// The layer of a project that has a `ralph.conf` and no `ralph.toml`. Each part that was left out
 /// is a warning.
-pub fn conf_layer(file: &str, text: &str) -> Layer {
+pub fn conf_layer(file: &str, text: &str) -> ConfigLayer {
     let (entries, left_out) = conf_entries(file, &parse_conf(text));
     let hint = format!("the settings are those of {file}; `ralph init` makes ralph.toml of them");
     let left_out =
-        left_out.into_iter().map(|Skipped { line, what }| format!("{file}:{line}: {what}"));
-    Layer { entries, warnings: std::iter::once(hint).chain(left_out).collect() }
+        left_out.into_iter().map(|SkippedPart { line, what }| format!("{file}:{line}: {what}"));
+    ConfigLayer { entries, warnings: std::iter::once(hint).chain(left_out).collect() }
 }
 
 /// The settings of a `ralph.conf`, and what sets nothing.
-fn conf_entries(file: &str, conf: &Conf) -> (Vec<Entry>, Vec<Skipped>) {
+fn conf_entries(file: &str, conf: &ConfFile) -> (Vec<LayerEntry>, Vec<SkippedPart>) {
     let skipped = conf.skipped.iter();
-    let mut left_out: Vec<Skipped> = skipped
-        .map(|Skipped { line, what }| Skipped { line: *line, what: format!("{what}, left out") })
+    let mut left_out: Vec<SkippedPart> = skipped
+        .map(|SkippedPart { line, what }| SkippedPart {
+            line: *line,
+            what: format!("{what}, left out"),
+        })
         .collect();
     let mut entries = Vec::new();
-    let implied = Assignment {
+    let implied = ConfAssignment {
         name: "RALPH_MIN_DELAY_SECONDS".to_owned(),
         value: ConfValue::Text(DELUXE_MIN_DELAY.to_owned()),
         line: 0,
     };
     for assignment in std::iter::once(&implied).chain(&conf.assignments) {
-        let Assignment { name, value, line } = assignment;
+        let ConfAssignment { name, value, line } = assignment;
         let line = Some(*line).filter(|line| *line > 0);
         let why = match lookup(name) {
             None => "nothing in ralph.toml corresponds to it".to_owned(),
-            Some(Variable::Unused(why)) => why.to_owned(),
-            Some(Variable::Key(..)) if *value == ConfValue::Text(String::new()) => continue,
-            Some(Variable::Key(key, reading)) => match convert(&key, reading, value) {
+            Some(ConfigVariable::Unused(why)) => why.to_owned(),
+            Some(ConfigVariable::Key(..)) if *value == ConfValue::Text(String::new()) => continue,
+            Some(ConfigVariable::Key(key, reading)) => match convert(&key, reading, value) {
                 Ok(value) => {
-                    let origin = Origin { tier: Tier::Project, name: file.into(), line };
-                    entries.push(Entry { key, value, origin });
+                    let origin = ValueOrigin { tier: ConfigTier::Project, name: file.into(), line };
+                    entries.push(LayerEntry { key, value, origin });
                     continue;
                 }
                 Err(message) => message,
             },
         };
         let what = format!("{name} was left out: {why}");
-        left_out.push(Skipped { line: line.unwrap_or_default(), what });
+        left_out.push(SkippedPart { line: line.unwrap_or_default(), what });
     }
     left_out.sort_by_key(|skipped| skipped.line);
     (entries, left_out)
 }
 
-fn convert(key: &KeyRef, reading: Reading, value: &ConfValue) -> Result<Value, String> {
+fn convert(
+    key: &KeyRef,
+    reading: VariableReading,
+    value: &ConfValue,
+) -> Result<ConfigValue, String> {
     match value {
         ConfValue::Text(text) => read(key, reading, Some(text)),
-        ConfValue::List(list) if reading == Reading::Commands => {
+        ConfValue::List(list) if reading == VariableReading::Commands => {
             gates_from_commands(Some(list.clone()))
         }
         ConfValue::List(list) => {
@@ -138,7 +145,7 @@ fn convert(key: &KeyRef, reading: Reading, value: &ConfValue) -> Result<Value, S
 }
 
 /// TOML text: top-level keys, then tables, then lists of tables.
-fn write(values: &BTreeMap<String, (KeyRef, Value)>) -> String {
+fn write(values: &BTreeMap<String, (KeyRef, ConfigValue)>) -> String {
     let mut top = String::new();
     let mut tables: BTreeMap<&str, String> = BTreeMap::new();
     let mut lists = String::new();
@@ -146,7 +153,7 @@ fn write(values: &BTreeMap<String, (KeyRef, Value)>) -> String {
         keys().flat_map(|key| values.iter().filter(|(_, (at, _))| at.key.path == key.path));
     for (path, (_, value)) in in_table_order {
         match (value, path.rsplit_once('.')) {
-            (Value::Records(records), _) => {
+            (ConfigValue::Records(records), _) => {
                 for record in records {
                     lists.push_str(&format!("\n[[{path}]]\n"));
                     for (name, value) in record.iter() {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn names(conf: &Conf) -> Vec<(&str, &ConfValue)> {
+fn names(conf: &ConfFile) -> Vec<(&str, &ConfValue)> {
     conf.assignments.iter().map(|a| (a.name.as_str(), &a.value)).collect()
 }
 
@@ -58,7 +58,7 @@ fn gate_commands_that_could_not_be_read_back_are_not_imported() {
     assert!(blank.ends_with("[[gates]]\nname = \"make check\"\ncommand = \"make check\"\n"));
     let damaged = conf_to_toml(&parse_conf("RALPH_VALIDATION_COMMANDS=('make\0check')"));
     assert!(!damaged.text.contains("gates"));
-    let [Skipped { line: 1, what }] = &damaged.left_out[..] else { panic!("{damaged:?}") };
+    let [SkippedPart { line: 1, what }] = &damaged.left_out[..] else { panic!("{damaged:?}") };
     assert!(what.starts_with("RALPH_VALIDATION_COMMANDS was left out: "), "{what}");
 }
 
@@ -95,10 +95,11 @@ command = "shellcheck .ralph/ralph.sh .ralph/lib/*.sh"
     );
     let what =
         "RALPH_PAUSE_POLL_SECONDS was left out: ralph is told when a pause ends and does not poll";
-    assert_eq!(imported.left_out, [Skipped { line: 14, what: what.to_owned() }]);
-    let config = resolve([&parse_layer(Tier::Project, "ralph.toml", &imported.text).unwrap()])
-        .unwrap()
-        .config;
+    assert_eq!(imported.left_out, [SkippedPart { line: 14, what: what.to_owned() }]);
+    let config =
+        resolve([&parse_layer(ConfigTier::Project, "ralph.toml", &imported.text).unwrap()])
+            .unwrap()
+            .config;
     assert_eq!(config.gates.len(), 2);
     assert_eq!(config.build.max_iterations.get(), 50);
 }
@@ -121,7 +122,7 @@ fn what_cannot_be_imported_is_told() {
         (3, "RALPH_MODEL uses a command"),
     ];
     assert_eq!(imported.left_out.len(), starts.len(), "{:?}", imported.left_out);
-    for (Skipped { line, what }, start) in imported.left_out.iter().zip(starts) {
+    for (SkippedPart { line, what }, start) in imported.left_out.iter().zip(starts) {
         assert!((*line, what.starts_with(start.1)) == (start.0, true), "{line}: {what}");
     }
 }
@@ -185,7 +186,8 @@ fn an_assignment_inside_a_block_is_not_a_setting() {
 #[test]
 fn a_layer_has_the_values_of_the_ralph_toml_that_would_be_made() {
     let layer = conf_layer("ralph.conf", SHIPPED);
-    let made = parse_layer(Tier::Project, "x", &conf_to_toml(&parse_conf(SHIPPED)).text).unwrap();
+    let made =
+        parse_layer(ConfigTier::Project, "x", &conf_to_toml(&parse_conf(SHIPPED)).text).unwrap();
     assert_eq!(resolve([&layer]).unwrap().config, resolve([&made]).unwrap().config);
     assert_eq!(layer.warnings.len(), 2, "{:?}", layer.warnings);
     assert!(layer.warnings[1].starts_with("ralph.conf:14: "), "{:?}", layer.warnings);
@@ -206,6 +208,6 @@ proptest! {
         let quoted = |value: &str| format!("'{}'", value.replace('\'', ""));
         let conf: String = values.iter().map(|(name, value)| format!("{name}={}\n", quoted(value))).collect();
         let imported = conf_to_toml(&parse_conf(&conf));
-        prop_assert!(parse_layer(Tier::Project, "ralph.toml", &imported.text).is_ok(), "{}", imported.text);
+        prop_assert!(parse_layer(ConfigTier::Project, "ralph.toml", &imported.text).is_ok(), "{}", imported.text);
     }
 }

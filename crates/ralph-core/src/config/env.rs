@@ -7,9 +7,11 @@
 use std::ffi::OsString;
 
 use super::duration::LONGEST;
-use super::keys::{KeyRef, Reading, check_slot, find_key, keys};
-use super::layer::{ConfigErrors, Entry, Layer, Origin, Problem, Tier, finish, mismatch};
-use super::value::{Kind, Record, Value, plain_list};
+use super::keys::{KeyRef, VariableReading, check_slot, find_key, keys};
+use super::layer::{
+    ConfigErrors, ConfigLayer, ConfigProblem, ConfigTier, LayerEntry, ValueOrigin, finish, mismatch,
+};
+use super::value::{ConfigRecord, ConfigValue, ValueKind, plain_list};
 use crate::text::nearest;
 
 /// Variables of Ralph Deluxe that set the key of one stage.
@@ -34,8 +36,8 @@ const RESERVED: [&str; 9] = [
 
 /// Meaning of an environment variable for the configuration.
 #[derive(Clone, Debug)]
-pub(super) enum Variable {
-    Key(KeyRef, Reading),
+pub(super) enum ConfigVariable {
+    Key(KeyRef, VariableReading),
     /// The variable is known and has no effect, for this reason.
     Unused(&'static str),
 }
@@ -43,22 +45,22 @@ pub(super) enum Variable {
 /// The layer of the environment. Names that do not start with `RALPH_` are passed over.
 pub fn env_layer(
     vars: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Result<Layer, ConfigErrors> {
-    let mut layer = Layer::default();
+) -> Result<ConfigLayer, ConfigErrors> {
+    let mut layer = ConfigLayer::default();
     let mut problems = Vec::new();
     for (name, value) in vars {
         let Some(name) = name.to_str().filter(|name| name.starts_with("RALPH_")) else { continue };
         if value.is_empty() || RESERVED.contains(&name) {
             continue;
         }
-        let origin = Origin { tier: Tier::Environment, name: name.into(), line: None };
+        let origin = ValueOrigin { tier: ConfigTier::Environment, name: name.into(), line: None };
         match lookup(name) {
-            Some(Variable::Unused(why)) => {
+            Some(ConfigVariable::Unused(why)) => {
                 layer.warnings.push(format!("{name} has no effect: {why}"))
             }
-            Some(Variable::Key(key, reading)) => match read(&key, reading, value.to_str()) {
-                Ok(value) => layer.entries.push(Entry { key, value, origin }),
-                Err(message) => problems.push(Problem::new(origin, message)),
+            Some(ConfigVariable::Key(key, reading)) => match read(&key, reading, value.to_str()) {
+                Ok(value) => layer.entries.push(LayerEntry { key, value, origin }),
+                Err(message) => problems.push(ConfigProblem::new(origin, message)),
             },
             None => layer.warnings.extend(misspelt(name)),
         }
@@ -69,23 +71,23 @@ pub fn env_layer(
 }
 
 /// Return the meaning of `name`, if it is a variable of the configuration.
-pub(super) fn lookup(name: &str) -> Option<Variable> {
+pub(super) fn lookup(name: &str) -> Option<ConfigVariable> {
     if let Some((_, why)) = UNUSED.iter().find(|(unused, _)| *unused == name) {
-        return Some(Variable::Unused(why));
+        return Some(ConfigVariable::Unused(why));
     }
     if let Some((_, path)) = STAGE_ALIASES.iter().find(|(alias, _)| *alias == name) {
-        return find_key(path).ok().map(|key| Variable::Key(key, Reading::Plain));
+        return find_key(path).ok().map(|key| ConfigVariable::Key(key, VariableReading::Plain));
     }
     for key in keys() {
         if let Some(alias) = key.aliases.iter().find(|alias| alias.name == name) {
-            return Some(Variable::Key(KeyRef { key, slot: String::new() }, alias.reading));
+            return Some(ConfigVariable::Key(KeyRef { key, slot: String::new() }, alias.reading));
         }
     }
-    let own = keys().filter(|key| !matches!(key.kind, Kind::Records(_)));
+    let own = keys().filter(|key| !matches!(key.kind, ValueKind::Records(_)));
     // `prices.input` and `input` could both end a name: the longer end is the better reading.
     own.filter_map(|key| slot_of(key.path, name).map(|slot| KeyRef { key, slot }))
         .max_by_key(|key| key.key.path.len())
-        .map(|key| Variable::Key(key, Reading::Plain))
+        .map(|key| ConfigVariable::Key(key, VariableReading::Plain))
 }
 
 /// Whether `name` is the variable of the key `pattern`; if so, what `*` stands for.
@@ -108,48 +110,52 @@ pub fn variable_name(path: &str) -> String {
 }
 
 /// The value of a variable, read as its key or its alias wants it.
-pub(super) fn read(key: &KeyRef, reading: Reading, text: Option<&str>) -> Result<Value, String> {
+pub(super) fn read(
+    key: &KeyRef,
+    reading: VariableReading,
+    text: Option<&str>,
+) -> Result<ConfigValue, String> {
     let kind = &key.key.kind;
     let text = text
         .ok_or_else(|| format!("expected {}, found bytes that are not UTF-8", kind.expected()))?;
     match reading {
-        Reading::Plain => kind.from_plain(text).ok_or_else(|| mismatch(kind, text)),
-        Reading::Seconds => text
+        VariableReading::Plain => kind.from_plain(text).ok_or_else(|| mismatch(kind, text)),
+        VariableReading::Seconds => text
             .trim()
             .parse()
             .ok()
             .map(std::time::Duration::from_secs)
             .filter(|duration| *duration <= LONGEST)
-            .map(Value::Duration)
+            .map(ConfigValue::Duration)
             .ok_or_else(|| format!("expected a whole number of seconds, found `{}`", text.trim())),
-        Reading::Commands => gates_from_commands(plain_list(text)),
+        VariableReading::Commands => gates_from_commands(plain_list(text)),
     }
 }
 
 /// Gates that are nothing but commands; the command is the name, one given twice counts once, and
 /// a blank one would run nothing.
-pub(super) fn gates_from_commands(commands: Option<Vec<String>>) -> Result<Value, String> {
+pub(super) fn gates_from_commands(commands: Option<Vec<String>>) -> Result<ConfigValue, String> {
     let expected = || "expected gate commands as a JSON array of texts or one per line".to_owned();
-    let mut records: Vec<Record> = Vec::new();
+    let mut records: Vec<ConfigRecord> = Vec::new();
     for command in commands.ok_or_else(expected)?.iter().filter(|c| !c.trim().is_empty()) {
-        let text = Kind::Text.accept_text(command).ok_or_else(expected)?;
-        let mut record = Record::default();
+        let text = ValueKind::Text.accept_text(command).ok_or_else(expected)?;
+        let mut record = ConfigRecord::default();
         record.push("name", text.clone());
         record.push("command", text);
         if !records.contains(&record) {
             records.push(record);
         }
     }
-    Ok(Value::Records(records))
+    Ok(ConfigValue::Records(records))
 }
 
-fn doubled(entries: &[Entry]) -> Vec<Problem> {
+fn doubled(entries: &[LayerEntry]) -> Vec<ConfigProblem> {
     let mut problems = Vec::new();
     for (n, entry) in entries.iter().enumerate() {
         let path = entry.key.path();
         if let Some(other) = entries[..n].iter().find(|other| other.key.path() == path) {
             let message = format!("{} sets `{path}` too: keep one of them", other.origin.name);
-            problems.push(Problem::new(entry.origin.clone(), message));
+            problems.push(ConfigProblem::new(entry.origin.clone(), message));
         }
     }
     problems

@@ -7,7 +7,7 @@ use super::env::deluxe_variables;
 use super::file_tests::{every_key, samples};
 use super::*;
 
-fn layer(vars: &[(&str, &str)]) -> Result<Layer, ConfigErrors> {
+fn layer(vars: &[(&str, &str)]) -> Result<ConfigLayer, ConfigErrors> {
     env_layer(vars.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))))
 }
 
@@ -25,7 +25,7 @@ fn every_key_but_lists_of_tables_is_read_from_its_variable_and_a_wrong_value_nam
         let name = variable_name(&key.path());
         let (good, bad) = samples(&key.key.kind);
         let (good, bad) = (good.trim_matches('"'), bad.trim_matches('"'));
-        if matches!(key.key.kind, Kind::Records(_)) {
+        if matches!(key.key.kind, ValueKind::Records(_)) {
             assert!(layer(&[(&name, good)]).unwrap().entries.is_empty(), "{name}");
             continue;
         }
@@ -72,7 +72,7 @@ fn every_variable_of_ralph_deluxe_works() {
     assert_eq!(set.max_iterations.map(|n| n.get()), Some(7));
     assert_eq!((set.build.max_iterations.get(), set.construct.max_iterations.get()), (7, 7));
     assert_eq!(set.plan.as_deref(), Some("plans/plan.json"));
-    assert_eq!(set.mode, Mode::HandoffPlusIndex);
+    assert_eq!(set.mode, MemoryMode::HandoffPlusIndex);
     assert_eq!(set.gate_strategy, GateStrategy::TestsOnly);
     let gates: Vec<_> = set.gates.iter().map(|gate| (gate.name.as_str(), gate.checks())).collect();
     assert_eq!(gates, [("bats tests/", GateKind::Test), ("shellcheck x.sh", GateKind::Lint)]);

@@ -6,21 +6,23 @@ use std::sync::Arc;
 use toml_edit::{Document, Item, TableLike, TomlError};
 
 use super::keys::{KeyRef, check_slot, keys, shorten, unknown};
-use super::layer::{ConfigErrors, Entry, Layer, Origin, Problem, Tier, finish, mismatch};
-use super::value::{Absent, Field, Kind, Record, Value};
+use super::layer::{
+    ConfigErrors, ConfigLayer, ConfigProblem, ConfigTier, LayerEntry, ValueOrigin, finish, mismatch,
+};
+use super::value::{AbsentField, ConfigRecord, ConfigValue, RecordField, ValueKind};
 use crate::text::position;
 
 /// After this many problems a file is not worth reading on.
 const MOST_PROBLEMS: usize = 50;
 
 /// Read one configuration file. `file` is how messages call it. Never panics, whatever the text.
-pub fn parse_layer(tier: Tier, file: &str, text: &str) -> Result<Layer, ConfigErrors> {
-    let mut reader = Reader {
+pub fn parse_layer(tier: ConfigTier, file: &str, text: &str) -> Result<ConfigLayer, ConfigErrors> {
+    let mut reader = ConfigFileReader {
         tier,
         file: file.into(),
         text,
         line_starts: line_starts(text),
-        layer: Layer::default(),
+        layer: ConfigLayer::default(),
         problems: Vec::new(),
     };
     match Document::parse(text) {
@@ -37,20 +39,20 @@ fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(after_newlines).collect()
 }
 
-struct Reader<'t> {
-    tier: Tier,
+struct ConfigFileReader<'t> {
+    tier: ConfigTier,
     file: Arc<str>,
     text: &'t str,
     line_starts: Vec<usize>,
-    layer: Layer,
-    problems: Vec<Problem>,
+    layer: ConfigLayer,
+    problems: Vec<ConfigProblem>,
 }
 
-impl Reader<'_> {
-    fn origin(&self, span: Option<Range<usize>>) -> Origin {
+impl ConfigFileReader<'_> {
+    fn origin(&self, span: Option<Range<usize>>) -> ValueOrigin {
         let offset = span.map_or(0, |span| span.start);
         let line = self.line_starts.partition_point(|start| *start <= offset);
-        Origin { tier: self.tier, name: self.file.clone(), line: Some(line) }
+        ValueOrigin { tier: self.tier, name: self.file.clone(), line: Some(line) }
     }
 
     fn problem(&mut self, span: Option<Range<usize>>, message: String) {
@@ -59,7 +61,7 @@ impl Reader<'_> {
         }
         let column = span.as_ref().map(|span| position(self.text, span.start).column);
         let origin = self.origin(span);
-        self.problems.push(Problem { column, ..Problem::new(origin, message) });
+        self.problems.push(ConfigProblem { column, ..ConfigProblem::new(origin, message) });
     }
 
     fn syntax(&mut self, error: &TomlError) {
@@ -131,16 +133,16 @@ impl Reader<'_> {
 
     fn entry(&mut self, key: KeyRef, item: &Item, span: Option<Range<usize>>) {
         let value = match key.key.kind {
-            Kind::Records(fields) => self.records(&key, fields, item),
+            ValueKind::Records(fields) => self.records(&key, fields, item),
             kind => self.value(&key.path(), kind, item),
         };
         if let Some(value) = value {
             let origin = self.origin(span);
-            self.layer.entries.push(Entry { key, value, origin });
+            self.layer.entries.push(LayerEntry { key, value, origin });
         }
     }
 
-    fn value(&mut self, name: &str, kind: Kind, item: &Item) -> Option<Value> {
+    fn value(&mut self, name: &str, kind: ValueKind, item: &Item) -> Option<ConfigValue> {
         let accepted = accept(kind, item);
         if accepted.is_none() {
             let found = item.span().and_then(|span| self.text.get(span)).unwrap_or_default();
@@ -150,7 +152,12 @@ impl Reader<'_> {
         accepted
     }
 
-    fn records(&mut self, key: &KeyRef, fields: &'static [Field], item: &Item) -> Option<Value> {
+    fn records(
+        &mut self,
+        key: &KeyRef,
+        fields: &'static [RecordField],
+        item: &Item,
+    ) -> Option<ConfigValue> {
         let name = key.key.path;
         let mut tables: Vec<(&dyn TableLike, Option<Range<usize>>)> = Vec::new();
         if let Some(array) = item.as_array_of_tables() {
@@ -177,17 +184,17 @@ impl Reader<'_> {
             .into_iter()
             .map(|(table, span)| self.record(name, fields, table, span))
             .collect();
-        (self.problems.len() == before).then_some(Value::Records(records))
+        (self.problems.len() == before).then_some(ConfigValue::Records(records))
     }
 
     fn record(
         &mut self,
         list: &str,
-        fields: &'static [Field],
+        fields: &'static [RecordField],
         table: &dyn TableLike,
         span: Option<Range<usize>>,
-    ) -> Record {
-        let mut record = Record::default();
+    ) -> ConfigRecord {
+        let mut record = ConfigRecord::default();
         for (name, item) in table.iter() {
             let Some(field) = fields.iter().find(|field| field.name == name) else {
                 let message = unknown("key", name, fields.iter().map(|field| field.name));
@@ -199,7 +206,7 @@ impl Reader<'_> {
             }
         }
         for field in fields {
-            if matches!(field.absent, Absent::Refused) && !table.contains_key(field.name) {
+            if matches!(field.absent, AbsentField::Refused) && !table.contains_key(field.name) {
                 self.problem(span.clone(), format!("this [[{list}]] has no `{}`", field.name));
             }
         }
@@ -208,7 +215,7 @@ impl Reader<'_> {
 }
 
 /// The checked value of a TOML value, if it is of the right kind.
-fn accept(kind: Kind, item: &Item) -> Option<Value> {
+fn accept(kind: ValueKind, item: &Item) -> Option<ConfigValue> {
     match item.as_value()? {
         toml_edit::Value::String(text) => kind.accept_text(text.value()),
         toml_edit::Value::Integer(number) => {

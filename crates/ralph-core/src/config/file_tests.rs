@@ -5,21 +5,21 @@ use proptest::prelude::*;
 use super::*;
 
 /// A good and a wrong TOML value of a kind.
-pub(super) fn samples(kind: &Kind) -> (String, &'static str) {
+pub(super) fn samples(kind: &ValueKind) -> (String, &'static str) {
     match kind {
-        Kind::Bool => ("true".into(), "\"yes\""),
-        Kind::Whole { .. } => ("7".into(), "1.5"),
-        Kind::Ratio => ("0.9".into(), "1.01"),
-        Kind::Dollars => ("2.5".into(), "-1.0"),
-        Kind::Duration { .. } => ("\"1h30m\"".into(), "90"),
-        Kind::Text => ("\"some text\"".into(), "\"\""),
-        Kind::Word(words) => (format!("\"{}\"", words[words.len() - 1]), "\"nonsense\""),
-        Kind::Size => ("\"2MB\"".into(), "\"2\""),
-        Kind::Trigger => ("\"periodic:3\"".into(), "\"periodic:0\""),
-        Kind::List => ("[\"a\", \"b\"]".into(), "[1]"),
-        Kind::Words(words) => (format!("[\"{}\"]", words[0]), "[\"nonsense\"]"),
-        Kind::Records(fields) => {
-            let needed = fields.iter().filter(|field| matches!(field.absent, Absent::Refused));
+        ValueKind::Bool => ("true".into(), "\"yes\""),
+        ValueKind::Whole { .. } => ("7".into(), "1.5"),
+        ValueKind::Ratio => ("0.9".into(), "1.01"),
+        ValueKind::Dollars => ("2.5".into(), "-1.0"),
+        ValueKind::Duration { .. } => ("\"1h30m\"".into(), "90"),
+        ValueKind::Text => ("\"some text\"".into(), "\"\""),
+        ValueKind::Word(words) => (format!("\"{}\"", words[words.len() - 1]), "\"nonsense\""),
+        ValueKind::Size => ("\"2MB\"".into(), "\"2\""),
+        ValueKind::Trigger => ("\"periodic:3\"".into(), "\"periodic:0\""),
+        ValueKind::List => ("[\"a\", \"b\"]".into(), "[1]"),
+        ValueKind::Words(words) => (format!("[\"{}\"]", words[0]), "[\"nonsense\"]"),
+        ValueKind::Records(fields) => {
+            let needed = fields.iter().filter(|field| matches!(field.absent, AbsentField::Refused));
             let fields: Vec<_> = needed
                 .map(|field| format!("{} = {}", field.name, samples(&field.kind).0))
                 .collect();
@@ -38,11 +38,11 @@ pub(super) fn every_key() -> Vec<KeyRef> {
     keys().map(|key| KeyRef { key, slot: slot(key.path).to_owned() }).collect()
 }
 
-pub(super) fn project(text: &str) -> Result<Layer, ConfigErrors> {
-    parse_layer(Tier::Project, "ralph.toml", text)
+pub(super) fn project(text: &str) -> Result<ConfigLayer, ConfigErrors> {
+    parse_layer(ConfigTier::Project, "ralph.toml", text)
 }
 
-fn load(text: &str) -> Resolved {
+fn load(text: &str) -> ResolvedConfig {
     resolve([&project(text).unwrap()]).unwrap()
 }
 
@@ -82,7 +82,9 @@ fn every_key_that_is_read_reaches_its_typed_field() {
         let value = (key.key.get)(&config, &key.slot).unwrap();
         match (&value, &layer.entries[0].value) {
             // Fields that were left out have come back with their defaults.
-            (Value::Records(out), Value::Records(_in)) => assert_eq!(out.len(), 1, "{path}"),
+            (ConfigValue::Records(out), ConfigValue::Records(_in)) => {
+                assert_eq!(out.len(), 1, "{path}")
+            }
             (out, put) => assert_eq!(out, put, "{path}"),
         }
     }
@@ -144,9 +146,9 @@ backend = "codex"
     )
     .config;
     assert_eq!(config.backend.as_deref(), Some("claude"));
-    assert_eq!(config.mode, Mode::HandoffOnly);
+    assert_eq!(config.mode, MemoryMode::HandoffOnly);
     assert_eq!(config.commit, Some(CommitScope::Task));
-    assert_eq!(config.on_dirty, OnDirty::Leave);
+    assert_eq!(config.on_dirty, DirtyPolicy::Leave);
     assert_eq!(config.max_retries, 2);
     assert_eq!(config.gate_strategy, GateStrategy::Strict);
     assert_eq!(config.max_iterations, None);
@@ -167,7 +169,7 @@ backend = "codex"
     assert_eq!(claude.program.as_deref(), Some("claude"));
     assert_eq!((claude.args.len(), claude.model.as_deref()), (0, Some("opus")));
     let mybot = &config.backends["mybot"];
-    assert_eq!((mybot.kind, mybot.claim), (Some(BackendKind::Command), Some(Claim::Marker)));
+    assert_eq!((mybot.kind, mybot.claim), (Some(BackendKind::Command), Some(CommandClaim::Marker)));
     assert_eq!(mybot.command, ["mybot", "--prompt-file", "{prompt_file}"]);
     let lane = &config.lane;
     assert_eq!((lane.dir.as_deref(), lane.remotes), (Some("/var/tmp/lanes"), true));
@@ -178,7 +180,7 @@ backend = "codex"
     );
     assert_eq!(lane.link, ["../lib"]);
     assert_eq!(config.stage(StageName::Verify).backend.as_deref(), Some("codex"));
-    assert_eq!(config.stage(StageName::Build), Stage::default());
+    assert_eq!(config.stage(StageName::Build), StageSettings::default());
 }
 
 #[test]

@@ -2,27 +2,27 @@
 //! may use, a check, a default and a line of the reference page.
 
 use super::table::{self, Config};
-use super::value::{Kind, Value};
+use super::value::{ConfigValue, ValueKind};
 use super::words::StageName;
 use crate::text::nearest;
 
 /// One row of the key table.
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
+pub struct ConfigKey {
     /// The full name; `*` stands for the name of a backend or a stage.
     pub path: &'static str,
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Description of the key, for people.
     pub doc: &'static str,
     /// The variables of Ralph Deluxe that set it under another name than its own.
-    pub aliases: &'static [Alias],
+    pub aliases: &'static [KeyAlias],
     /// Reads it; the text is what `*` stands for.
-    pub(super) get: fn(&Config, &str) -> Option<Value>,
+    pub(super) get: fn(&Config, &str) -> Option<ConfigValue>,
     /// Writes it; `None` when the value is not of this key's kind.
-    pub(super) set: fn(&mut Config, &str, &Value) -> Option<()>,
+    pub(super) set: fn(&mut Config, &str, &ConfigValue) -> Option<()>,
 }
 
-impl Key {
+impl ConfigKey {
     /// Whether the name has a part that the user chooses (always the second).
     pub fn has_slot(&self) -> bool {
         self.path.contains(".*.")
@@ -31,14 +31,14 @@ impl Key {
 
 /// An environment variable with another name than its key.
 #[derive(Clone, Copy, Debug)]
-pub struct Alias {
+pub struct KeyAlias {
     pub name: &'static str,
-    pub reading: Reading,
+    pub reading: VariableReading,
 }
 
 /// Way to convert the text of a variable into a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum VariableReading {
     /// Read the text as the kind of the key requires.
     Plain,
     /// Read the text as a number of seconds.
@@ -48,7 +48,7 @@ pub enum Reading {
 }
 
 /// A group of keys: one table of the file, one struct in the code.
-pub(super) trait Section: Sized {
+pub(super) trait ConfigSection: Sized {
     /// The group in a configuration, if it is there.
     fn find<'a>(config: &'a Config, slot: &str) -> Option<&'a Self>;
 
@@ -78,15 +78,15 @@ macro_rules! section {
             }
         }
 
-        pub(super) static $keys: &[Key] = &[$( Key {
+        pub(super) static $keys: &[ConfigKey] = &[$( ConfigKey {
             path: concat!($prefix, stringify!($field)),
-            kind: <$type as Setting>::KIND,
+            kind: <$type as SettingType>::KIND,
             doc: concat!($($doc),+),
-            aliases: &[$( Alias { name: $alias, reading: Reading::$reading } ),*],
-            get: |config, slot| <$name as Section>::find(config, slot)?.$field.to_value(),
+            aliases: &[$( KeyAlias { name: $alias, reading: VariableReading::$reading } ),*],
+            get: |config, slot| <$name as ConfigSection>::find(config, slot)?.$field.to_value(),
             set: |config, slot, value| {
-                let new = <$type as Setting>::from_value(value)?;
-                <$name as Section>::make(config, slot)?.$field = new;
+                let new = <$type as SettingType>::from_value(value)?;
+                <$name as ConfigSection>::make(config, slot)?.$field = new;
                 Some(())
             },
         }, )*];
@@ -95,8 +95,8 @@ macro_rules! section {
 
 /// Declares the elements of a list of tables.
 macro_rules! record {
-    (@absent) => { Absent::Refused };
-    (@absent $type:ty = $default:expr) => { Absent::Means(|| <$type as Setting>::to_value(&$default)) };
+    (@absent) => { AbsentField::Refused };
+    (@absent $type:ty = $default:expr) => { AbsentField::Means(|| <$type as SettingType>::to_value(&$default)) };
     (@missing) => { return None };
     (@missing $default:expr) => { $default };
     (
@@ -110,39 +110,39 @@ macro_rules! record {
         pub struct $name { $( $(#[doc = $doc])+ pub $field: $type, )* }
 
         impl $name {
-            const FIELDS: &'static [Field] = &[$( Field {
+            const FIELDS: &'static [RecordField] = &[$( RecordField {
                 name: stringify!($field),
-                kind: <$type as Setting>::KIND,
+                kind: <$type as SettingType>::KIND,
                 doc: concat!($($doc),+),
                 absent: record!(@absent $($type = $default)?),
             }, )*];
 
-            fn from_record(record: &Record) -> Option<Self> {
+            fn from_record(record: &ConfigRecord) -> Option<Self> {
                 Some(Self { $(
                     $field: match record.get(stringify!($field)) {
-                        Some(value) => Setting::from_value(value)?,
+                        Some(value) => SettingType::from_value(value)?,
                         None => record!(@missing $($default)?),
                     },
                 )* })
             }
 
-            fn to_record(&self) -> Record {
-                let mut record = Record::default();
+            fn to_record(&self) -> ConfigRecord {
+                let mut record = ConfigRecord::default();
                 $( if let Some(value) = self.$field.to_value() { record.push(stringify!($field), value); } )*
                 record
             }
         }
 
-        setting!(Vec<$name>, Kind::Records($name::FIELDS),
-            Value::Records(records) => records.iter().map($name::from_record).collect(),
-            |this| Value::Records(this.iter().map($name::to_record).collect()));
+        setting!(Vec<$name>, ValueKind::Records($name::FIELDS),
+            ConfigValue::Records(records) => records.iter().map($name::from_record).collect(),
+            |this| ConfigValue::Records(this.iter().map($name::to_record).collect()));
     };
 }
 
 pub(super) use {record, section};
 
 /// Every key, as the reference page lists them.
-pub fn keys() -> impl Iterator<Item = &'static Key> {
+pub fn keys() -> impl Iterator<Item = &'static ConfigKey> {
     table::SECTIONS.iter().copied().flatten()
 }
 
@@ -150,7 +150,7 @@ pub fn keys() -> impl Iterator<Item = &'static Key> {
 #[derive(Clone, Debug)]
 pub struct KeyRef {
     /// Row of the key table.
-    pub key: &'static Key,
+    pub key: &'static ConfigKey,
     /// The name of the backend or stage; empty for a key without `*`.
     pub slot: String,
 }

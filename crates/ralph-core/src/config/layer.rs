@@ -1,6 +1,6 @@
 //! One layer of the configuration: where it comes from, and what it sets.
 //!
-//! A layer holds checked values only. Whatever is wrong becomes a [`Problem`], and reading goes on,
+//! A layer holds checked values only. Whatever is wrong becomes a [`ConfigProblem`], and reading goes on,
 //! so that a person sees everything at once.
 
 use std::fmt;
@@ -9,13 +9,13 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::keys::{KeyRef, find_key};
-use super::value::Value;
+use super::value::ConfigValue;
 use crate::plan::PlanConfig;
 
 /// The layers, lowest first: a higher one wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Tier {
+pub enum ConfigTier {
     Default,
     /// The user's own configuration file.
     User,
@@ -31,22 +31,22 @@ pub enum Tier {
 
 /// Source of a value: its layer, its name and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
-    pub tier: Tier,
+pub struct ValueOrigin {
+    pub tier: ConfigTier,
     /// Name of the file, variable or option.
     pub name: Arc<str>,
     /// Line in the file, from 1.
     pub line: Option<usize>,
 }
 
-impl Origin {
+impl ValueOrigin {
     /// The origin of values that nobody set.
     pub fn built_in() -> Self {
-        Self { tier: Tier::Default, name: "default".into(), line: None }
+        Self { tier: ConfigTier::Default, name: "default".into(), line: None }
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => f.pad(&format!("{}:{line}", self.name)),
@@ -57,21 +57,21 @@ impl fmt::Display for Origin {
 
 /// Something that is wrong with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    pub origin: Origin,
+pub struct ConfigProblem {
+    pub origin: ValueOrigin,
     /// Column in characters, from 1, where one is known.
     pub column: Option<usize>,
     pub message: String,
 }
 
-impl Problem {
+impl ConfigProblem {
     /// Create a problem at an origin, without a column.
-    pub fn new(origin: Origin, message: impl Into<String>) -> Self {
+    pub fn new(origin: ValueOrigin, message: impl Into<String>) -> Self {
         Self { origin, column: None, message: message.into() }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.origin)?;
         if let Some(column) = self.column {
@@ -83,7 +83,7 @@ impl fmt::Display for Problem {
 
 /// Everything that is wrong, in the order of the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigErrors(pub Vec<Problem>);
+pub struct ConfigErrors(pub Vec<ConfigProblem>);
 
 impl fmt::Display for ConfigErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,29 +99,32 @@ impl std::error::Error for ConfigErrors {}
 
 /// One value that a layer sets.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct LayerEntry {
     pub key: KeyRef,
-    pub value: Value,
-    pub origin: Origin,
+    pub value: ConfigValue,
+    pub origin: ValueOrigin,
 }
 
 /// The values of one file, of the environment, or of the command line.
 #[derive(Clone, Debug, Default)]
-pub struct Layer {
+pub struct ConfigLayer {
     /// In the order of the source.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LayerEntry>,
     /// Messages for the user about the layer that are not errors.
     pub warnings: Vec<String>,
 }
 
 /// A layer, or all that is wrong with it.
-pub(super) fn finish(layer: Layer, problems: Vec<Problem>) -> Result<Layer, ConfigErrors> {
+pub(super) fn finish(
+    layer: ConfigLayer,
+    problems: Vec<ConfigProblem>,
+) -> Result<ConfigLayer, ConfigErrors> {
     if problems.is_empty() { Ok(layer) } else { Err(ConfigErrors(problems)) }
 }
 
 /// An option on the command line that sets a key.
 #[derive(Clone, Debug)]
-pub struct Flag {
+pub struct ConfigFlag {
     /// The option as it was typed, such as `--max-cost`.
     pub name: &'static str,
     /// Full name of the key that the option sets.
@@ -130,21 +133,21 @@ pub struct Flag {
 }
 
 /// The layer of the command line.
-pub fn flag_layer(flags: &[Flag]) -> Result<Layer, ConfigErrors> {
-    let mut layer = Layer::default();
+pub fn flag_layer(flags: &[ConfigFlag]) -> Result<ConfigLayer, ConfigErrors> {
+    let mut layer = ConfigLayer::default();
     let mut problems = Vec::new();
     for flag in flags {
-        let origin = Origin { tier: Tier::Flag, name: flag.name.into(), line: None };
+        let origin = ValueOrigin { tier: ConfigTier::Flag, name: flag.name.into(), line: None };
         match read_plain(flag.key, &flag.value) {
-            Ok((key, value)) => layer.entries.push(Entry { key, value, origin }),
-            Err(message) => problems.push(Problem::new(origin, message)),
+            Ok((key, value)) => layer.entries.push(LayerEntry { key, value, origin }),
+            Err(message) => problems.push(ConfigProblem::new(origin, message)),
         }
     }
     finish(layer, problems)
 }
 
 /// The layer of plan.jsonl's config record; `file` is how messages call the plan.
-pub fn plan_layer(file: &str, config: &PlanConfig) -> Result<Layer, ConfigErrors> {
+pub fn plan_layer(file: &str, config: &PlanConfig) -> Result<ConfigLayer, ConfigErrors> {
     let settings = [
         ("timeout_ms", "limits.stage_timeout", config.timeout_ms.map(|ms| format!("{ms}ms"))),
         (
@@ -160,15 +163,17 @@ pub fn plan_layer(file: &str, config: &PlanConfig) -> Result<Layer, ConfigErrors
         ),
         ("context_kill", "limits.context_kill", config.context_kill.map(|n| n.to_string())),
     ];
-    let origin = Origin { tier: Tier::Plan, name: file.into(), line: Some(config.line) };
-    let mut layer = Layer::default();
+    let origin = ValueOrigin { tier: ConfigTier::Plan, name: file.into(), line: Some(config.line) };
+    let mut layer = ConfigLayer::default();
     let mut problems = Vec::new();
     for (field, key, value) in settings {
         let Some(value) = value else { continue };
         match read_plain(key, &value) {
-            Ok((key, value)) => layer.entries.push(Entry { key, value, origin: origin.clone() }),
+            Ok((key, value)) => {
+                layer.entries.push(LayerEntry { key, value, origin: origin.clone() })
+            }
             Err(message) => {
-                problems.push(Problem::new(
+                problems.push(ConfigProblem::new(
                     origin.clone(),
                     format!("the config record's `{field}`: {message}"),
                 ));
@@ -179,14 +184,14 @@ pub fn plan_layer(file: &str, config: &PlanConfig) -> Result<Layer, ConfigErrors
 }
 
 /// The key called `path` and its value, read from bare text.
-pub(super) fn read_plain(path: &str, text: &str) -> Result<(KeyRef, Value), String> {
+pub(super) fn read_plain(path: &str, text: &str) -> Result<(KeyRef, ConfigValue), String> {
     let key = find_key(path).map_err(|unknown| unknown.0)?;
     let value = key.key.kind.from_plain(text).ok_or_else(|| mismatch(&key.key.kind, text))?;
     Ok((key, value))
 }
 
 /// "expected …, found `x`", with the word that was probably meant.
-pub(super) fn mismatch(kind: &super::value::Kind, found: &str) -> String {
+pub(super) fn mismatch(kind: &super::value::ValueKind, found: &str) -> String {
     let shown = super::keys::shorten(found.trim());
     let message = format!("expected {}, found `{shown}`", kind.expected());
     match crate::text::nearest(&shown, kind.words().iter().copied()) {

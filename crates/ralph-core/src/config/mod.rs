@@ -44,24 +44,29 @@ mod resolve_tests;
 mod set_tests;
 
 pub use conf::{
-    Assignment, Conf, ConfValue, Imported, Skipped, conf_layer, conf_to_toml, parse_conf,
+    ConfAssignment, ConfFile, ConfValue, ImportedConf, SkippedPart, conf_layer, conf_to_toml,
+    parse_conf,
 };
 pub use duration::{parse_duration, render_duration};
 pub use env::{env_layer, variable_name};
 pub use file::parse_layer;
-pub use keys::{Alias, Key, KeyRef, Reading, UnknownKey, find_key, keys};
-pub use layer::{ConfigErrors, Entry, Flag, Layer, Origin, Problem, Tier, flag_layer, plan_layer};
-pub use reference::reference_page;
-pub use resolve::{Resolved, Shown, apply, resolve};
-pub use set::{SetError, set};
-pub use setting::{ByteSize, Dollars, Ratio, Setting, Timeout, Trigger};
-pub use table::{
-    Agent, Backend, Build, Config, Construct, Gate, Land, LaneSettings, Limits, Memory, Notify,
-    Pass, Prices, Retention, Stage,
+pub use keys::{ConfigKey, KeyAlias, KeyRef, UnknownKey, VariableReading, find_key, keys};
+pub use layer::{
+    ConfigErrors, ConfigFlag, ConfigLayer, ConfigProblem, ConfigTier, LayerEntry, ValueOrigin,
+    flag_layer, plan_layer,
 };
-pub use value::{Absent, Field, Kind, Record, Value};
+pub use reference::reference_page;
+pub use resolve::{ConfigRow, ResolvedConfig, apply, resolve};
+pub use set::{SetError, set};
+pub use setting::{ByteSize, Dollars, PassTrigger, Ratio, SettingType, Timeout};
+pub use table::{
+    AgentSettings, BackendSettings, BuildSettings, Config, ConstructSettings, GateSettings,
+    LandSettings, LaneSettings, LimitSettings, MemorySettings, NotifySettings, PassSettings,
+    RetentionSettings, StageSettings, TokenPrices,
+};
+pub use value::{AbsentField, ConfigRecord, ConfigValue, RecordField, ValueKind};
 pub use words::{
-    BackendKind, BranchFor, Claim, CommitLedger, CommitScope, GateKind, GateStrategy, Judges,
-    LogLevel, Mode, NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy, Workspace,
-    gate_kind,
+    BackendKind, BranchPolicy, CommandClaim, CommitScope, DirtyPolicy, FailurePolicy, GateKind,
+    GateStrategy, JudgePolicy, LedgerCommitPolicy, LogLevel, MemoryMode, NotifyEvent, NotifyKind,
+    StageName, UnprovenPolicy, Workspace, gate_kind,
 };

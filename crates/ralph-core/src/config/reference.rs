@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::env::deluxe_variables;
-use super::keys::Key;
-use super::table::{Backend, Config, SECTIONS};
-use super::value::{Absent, Field, Kind, Value};
+use super::keys::ConfigKey;
+use super::table::{BackendSettings, Config, SECTIONS};
+use super::value::{AbsentField, ConfigValue, RecordField, ValueKind};
 
 /// Return the text of `docs/configuration.md`.
 pub fn reference_page() -> String {
@@ -13,7 +13,7 @@ pub fn reference_page() -> String {
     for section in SECTIONS {
         section_text(&mut page, section);
         for key in *section {
-            if let Kind::Records(fields) = key.kind {
+            if let ValueKind::Records(fields) = key.kind {
                 records_text(&mut page, key, fields);
             }
         }
@@ -92,7 +92,7 @@ A claim that comes through a tool does not depend on anybody reading prose.
 An agent that no loop started may look, and add tasks and issues: `claude mcp add ralph -- ralph mcp`.
 "#;
 
-fn section_text(page: &mut String, section: &[Key]) {
+fn section_text(page: &mut String, section: &[ConfigKey]) {
     let Some((table, _)) = section.first().and_then(|key| key.path.rsplit_once('.')) else {
         page.push_str("\n## Top level\n");
         return rows(page, section);
@@ -124,28 +124,28 @@ fn about(table: &str) -> Option<&'static str> {
     })
 }
 
-fn rows(page: &mut String, section: &[Key]) {
+fn rows(page: &mut String, section: &[ConfigKey]) {
     page.push_str("\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n");
     let mut defaults = Config::default();
-    defaults.backends.insert(String::new(), Backend::default());
+    defaults.backends.insert(String::new(), BackendSettings::default());
     for key in section {
         let name = key.path.rsplit('.').next().unwrap_or(key.path);
         let default = shown((key.get)(&defaults, ""));
         let link = match key.kind {
-            Kind::Records(_) => format!("see [`[[{name}]]`](#{name})"),
+            ValueKind::Records(_) => format!("see [`[[{name}]]`](#{name})"),
             kind => value_text(&kind),
         };
         line(page, &[&format!("`{name}`"), &link, &default, key.doc.trim()]);
     }
 }
 
-fn records_text(page: &mut String, key: &Key, fields: &[Field]) {
+fn records_text(page: &mut String, key: &ConfigKey, fields: &[RecordField]) {
     let _ = writeln!(page, "\n### `[[{}]]`", key.path);
     page.push_str("\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n");
     for field in fields {
         let default = match field.absent {
-            Absent::Refused => "must be given".to_owned(),
-            Absent::Means(value) => shown(value()),
+            AbsentField::Refused => "must be given".to_owned(),
+            AbsentField::Means(value) => shown(value()),
         };
         line(
             page,
@@ -154,21 +154,21 @@ fn records_text(page: &mut String, key: &Key, fields: &[Field]) {
     }
 }
 
-fn value_text(kind: &Kind) -> String {
+fn value_text(kind: &ValueKind) -> String {
     match kind {
-        Kind::Bool => "true, false".into(),
-        Kind::Whole { min: 0 } => "whole number".into(),
-        Kind::Whole { min } => format!("whole number, at least {min}"),
-        Kind::Ratio => "ratio".into(),
-        Kind::Dollars => "dollars".into(),
-        Kind::Duration { .. } => "duration".into(),
-        Kind::Text => "text".into(),
-        Kind::Word(words) => ticked(words),
-        Kind::Size => "size".into(),
-        Kind::Trigger => "`always`, `on_success`, `on_failure`, `periodic:N`".into(),
-        Kind::List => "list of texts".into(),
-        Kind::Words(words) => format!("list of {}", ticked(words)),
-        Kind::Records(_) => "list of tables".into(),
+        ValueKind::Bool => "true, false".into(),
+        ValueKind::Whole { min: 0 } => "whole number".into(),
+        ValueKind::Whole { min } => format!("whole number, at least {min}"),
+        ValueKind::Ratio => "ratio".into(),
+        ValueKind::Dollars => "dollars".into(),
+        ValueKind::Duration { .. } => "duration".into(),
+        ValueKind::Text => "text".into(),
+        ValueKind::Word(words) => ticked(words),
+        ValueKind::Size => "size".into(),
+        ValueKind::Trigger => "`always`, `on_success`, `on_failure`, `periodic:N`".into(),
+        ValueKind::List => "list of texts".into(),
+        ValueKind::Words(words) => format!("list of {}", ticked(words)),
+        ValueKind::Records(_) => "list of tables".into(),
     }
 }
 
@@ -176,7 +176,7 @@ fn ticked(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn shown(value: Option<Value>) -> String {
+fn shown(value: Option<ConfigValue>) -> String {
     value.map_or_else(|| "absent".to_owned(), |value| format!("`{}`", value.to_toml()))
 }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::check::check;
-use super::keys::{Key, KeyRef, UnknownKey, find_key, keys};
-use super::layer::{ConfigErrors, Entry, Layer, Origin, Problem};
+use super::keys::{ConfigKey, KeyRef, UnknownKey, find_key, keys};
+use super::layer::{ConfigErrors, ConfigLayer, ConfigProblem, LayerEntry, ValueOrigin};
 use super::table::Config;
-use super::value::Value;
+use super::value::ConfigValue;
 use super::words::StageName;
 
 /// A top-level limit of iterations, and the two keys that it sets.
@@ -15,27 +15,29 @@ const EACH_ITERATIONS: [&str; 2] = ["build.max_iterations", "construct.max_itera
 
 /// A configuration and the origin of every value in it.
 #[derive(Clone, Debug, Default)]
-pub struct Resolved {
+pub struct ResolvedConfig {
     pub config: Config,
     /// Messages for the user about all layers that are not errors.
     pub warnings: Vec<String>,
     /// By full name; a key that is not here has its default.
-    origins: BTreeMap<String, Origin>,
+    origins: BTreeMap<String, ValueOrigin>,
 }
 
 /// A key as `ralph config` shows it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shown {
+pub struct ConfigRow {
     /// Full name of the key.
     pub key: String,
     /// Value of the key. `None` when it is absent.
-    pub value: Option<Value>,
-    pub origin: Origin,
+    pub value: Option<ConfigValue>,
+    pub origin: ValueOrigin,
 }
 
 /// Put `layers`, lowest first, on top of the defaults.
-pub fn resolve<'l>(layers: impl IntoIterator<Item = &'l Layer>) -> Result<Resolved, ConfigErrors> {
-    let mut resolved = Resolved::default();
+pub fn resolve<'l>(
+    layers: impl IntoIterator<Item = &'l ConfigLayer>,
+) -> Result<ResolvedConfig, ConfigErrors> {
+    let mut resolved = ResolvedConfig::default();
     let mut problems = Vec::new();
     for layer in layers {
         resolved.warnings.extend(layer.warnings.iter().cloned());
@@ -57,18 +59,21 @@ pub fn resolve<'l>(layers: impl IntoIterator<Item = &'l Layer>) -> Result<Resolv
 
 /// Put the values of one checked layer into a configuration that is in use. `None` when one does not
 /// fit, which cannot come from input.
-pub fn apply(config: &mut Config, layer: &Layer) -> Option<()> {
+pub fn apply(config: &mut Config, layer: &ConfigLayer) -> Option<()> {
     layer
         .entries
         .iter()
         .try_for_each(|entry| (entry.key.key.set)(config, &entry.key.slot, &entry.value))
 }
 
-impl Resolved {
-    fn apply(&mut self, key: &KeyRef, entry: &Entry) -> Result<(), Problem> {
+impl ResolvedConfig {
+    fn apply(&mut self, key: &KeyRef, entry: &LayerEntry) -> Result<(), ConfigProblem> {
         (key.key.set)(&mut self.config, &key.slot, &entry.value).ok_or_else(|| {
             // Values are checked by kind when they are read, so this cannot come from input.
-            Problem::new(entry.origin.clone(), format!("`{}` cannot be set to this", key.path()))
+            ConfigProblem::new(
+                entry.origin.clone(),
+                format!("`{}` cannot be set to this", key.path()),
+            )
         })?;
         self.origins.insert(key.path(), entry.origin.clone());
         Ok(())
@@ -76,8 +81,8 @@ impl Resolved {
 
     /// Return the origin of the value of `path`.
     /// If no layer sets the key, return the origin of the defaults.
-    pub fn origin(&self, path: &str) -> Origin {
-        self.origins.get(path).cloned().unwrap_or_else(Origin::built_in)
+    pub fn origin(&self, path: &str) -> ValueOrigin {
+        self.origins.get(path).cloned().unwrap_or_else(ValueOrigin::built_in)
     }
 
     /// The full name of the first key below `prefix` that some layer sets.
@@ -90,13 +95,13 @@ impl Resolved {
     }
 
     /// One key by its full name.
-    pub fn get(&self, path: &str) -> Result<Shown, UnknownKey> {
+    pub fn get(&self, path: &str) -> Result<ConfigRow, UnknownKey> {
         let key = find_key(path)?;
         Ok(self.shown(key.key, &key.slot))
     }
 
     /// Every key in the order of the reference page, `*` filled in with what is configured.
-    pub fn show(&self) -> Vec<Shown> {
+    pub fn show(&self) -> Vec<ConfigRow> {
         let mut all = Vec::new();
         for key in keys() {
             if !key.has_slot() {
@@ -111,9 +116,9 @@ impl Resolved {
         all
     }
 
-    fn shown(&self, key: &'static Key, slot: &str) -> Shown {
+    fn shown(&self, key: &'static ConfigKey, slot: &str) -> ConfigRow {
         let path = KeyRef { key, slot: slot.to_owned() }.path();
         let origin = self.origin(&path);
-        Shown { value: (key.get)(&self.config, slot), origin, key: path }
+        ConfigRow { value: (key.get)(&self.config, slot), origin, key: path }
     }
 }

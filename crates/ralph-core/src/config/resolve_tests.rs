@@ -5,27 +5,31 @@ use super::*;
 use crate::plan::PlanConfig;
 
 /// One layer of each tier, lowest first, that sets both keys to the tier's place in the order.
-fn tiers() -> Vec<Layer> {
+fn tiers() -> Vec<ConfigLayer> {
     let text = |n: usize| format!("[limits]\nstage_timeout = '{n}s'\n");
     let plan = PlanConfig { timeout_ms: Some(3000), line: 1, ..PlanConfig::default() };
     vec![
-        parse_layer(Tier::User, "~/.config/ralph/config.toml", &text(1)).unwrap(),
-        parse_layer(Tier::Project, "ralph.toml", &text(2)).unwrap(),
+        parse_layer(ConfigTier::User, "~/.config/ralph/config.toml", &text(1)).unwrap(),
+        parse_layer(ConfigTier::Project, "ralph.toml", &text(2)).unwrap(),
         plan_layer("ralph/plan.jsonl", &plan).unwrap(),
         env_layer([("RALPH_LIMITS_STAGE_TIMEOUT".into(), "4s".into())]).unwrap(),
-        flag_layer(&[Flag { name: "--timeout", key: "limits.stage_timeout", value: "5s".into() }])
-            .unwrap(),
+        flag_layer(&[ConfigFlag {
+            name: "--timeout",
+            key: "limits.stage_timeout",
+            value: "5s".into(),
+        }])
+        .unwrap(),
     ]
 }
 
 #[test]
 fn of_each_pair_of_layers_the_higher_one_wins_and_is_the_origin() {
     let origins = [
-        (Tier::User, "~/.config/ralph/config.toml:2"),
-        (Tier::Project, "ralph.toml:2"),
-        (Tier::Plan, "ralph/plan.jsonl:1"),
-        (Tier::Environment, "RALPH_LIMITS_STAGE_TIMEOUT"),
-        (Tier::Flag, "--timeout"),
+        (ConfigTier::User, "~/.config/ralph/config.toml:2"),
+        (ConfigTier::Project, "ralph.toml:2"),
+        (ConfigTier::Plan, "ralph/plan.jsonl:1"),
+        (ConfigTier::Environment, "RALPH_LIMITS_STAGE_TIMEOUT"),
+        (ConfigTier::Flag, "--timeout"),
     ];
     let layers = tiers();
     for high in 0..layers.len() {
@@ -39,8 +43,14 @@ fn of_each_pair_of_layers_the_higher_one_wins_and_is_the_origin() {
             assert_eq!((origin.tier, origin.to_string().as_str()), origins[high]);
         }
     }
-    assert!(Tier::Default < Tier::User && Tier::User < Tier::Project && Tier::Project < Tier::Plan);
-    assert!(Tier::Plan < Tier::Environment && Tier::Environment < Tier::Flag);
+    assert!(
+        ConfigTier::Default < ConfigTier::User
+            && ConfigTier::User < ConfigTier::Project
+            && ConfigTier::Project < ConfigTier::Plan
+    );
+    assert!(
+        ConfigTier::Plan < ConfigTier::Environment && ConfigTier::Environment < ConfigTier::Flag
+    );
 }
 
 #[test]
@@ -95,7 +105,7 @@ fn a_limit_for_both_loops_wins_over_one_loop_in_its_layer_and_below_but_not_abov
 #[test]
 fn tables_merge_by_key_and_lists_of_tables_are_replaced() {
     let user = "[backends.mybot]\nkind = 'command'\ncommand = ['mybot']\n[[gates]]\nname='a'\ncommand='a'\n";
-    let user = parse_layer(Tier::User, "config.toml", user).unwrap();
+    let user = parse_layer(ConfigTier::User, "config.toml", user).unwrap();
     let own =
         project("[backends.mybot]\nmodel = 'big'\n[[gates]]\nname='b'\ncommand='b'\n").unwrap();
     let resolved = resolve([&user, &own]).unwrap();
@@ -180,7 +190,7 @@ fn rules_between_keys_are_checked_and_blame_the_line_that_broke_them() {
 #[test]
 fn a_backend_described_in_another_layer_is_known() {
     let user =
-        parse_layer(Tier::User, "u", "[backends.mybot]\nkind = 'command'\ncommand = ['m']\n")
+        parse_layer(ConfigTier::User, "u", "[backends.mybot]\nkind = 'command'\ncommand = ['m']\n")
             .unwrap();
     assert!(resolve([&user, &project("backend = 'mybot'").unwrap()]).is_ok());
 }
@@ -216,7 +226,7 @@ fn an_unknown_key_asked_for_by_name_gets_the_nearest_one() {
 
 #[test]
 fn a_flag_with_a_bad_value_is_named() {
-    let flags = [Flag { name: "--max-cost", key: "limits.max_cost", value: "lots".into() }];
+    let flags = [ConfigFlag { name: "--max-cost", key: "limits.max_cost", value: "lots".into() }];
     assert_eq!(
         flag_layer(&flags).unwrap_err().to_string(),
         "--max-cost: expected an amount in dollars such as 10.0, found `lots`"

@@ -9,8 +9,8 @@ use toml_edit::{Document, Item, Table, TableLike};
 
 use super::file::parse_layer;
 use super::keys::KeyRef;
-use super::layer::{ConfigErrors, Tier, read_plain};
-use super::value::Value;
+use super::layer::{ConfigErrors, ConfigTier, read_plain};
+use super::value::ConfigValue;
 use crate::text::{Splice, splice};
 
 /// Why a key was not changed.
@@ -38,11 +38,11 @@ pub fn set(file: &str, text: &str, key: &str, value: &str) -> Result<String, Set
 }
 
 /// As [`set`], with a value that was checked already and a text without byte order mark.
-fn put(file: &str, text: &str, key: &KeyRef, value: &Value) -> Result<String, SetError> {
+fn put(file: &str, text: &str, key: &KeyRef, value: &ConfigValue) -> Result<String, SetError> {
     let path = key.path();
     let Ok(document) = Document::parse(text) else {
         // The layer reader says it in the words that people know from every other command.
-        parse_layer(Tier::Project, file, text)?;
+        parse_layer(ConfigTier::Project, file, text)?;
         return Err(SetError::ByHand(path));
     };
     let new = value.to_toml();
@@ -53,7 +53,7 @@ fn put(file: &str, text: &str, key: &KeyRef, value: &Value) -> Result<String, Se
 }
 
 /// Whether `text` sets `path` to `value`, whatever else is wrong with it.
-fn holds(text: &str, path: &str, value: &Value) -> bool {
+fn holds(text: &str, path: &str, value: &ConfigValue) -> bool {
     let Ok(document) = Document::parse(text) else { return false };
     let mut item = Some(document.as_item());
     for part in path.split('.') {
@@ -66,22 +66,22 @@ fn holds(text: &str, path: &str, value: &Value) -> bool {
 /// The one splice that sets `path`.
 fn change(text: &str, root: &Table, path: &str, new: &str) -> Option<Splice> {
     let parts: Vec<&str> = path.split('.').collect();
-    let mut place = Place::Root(root);
+    let mut place = DeepestTable::Root(root);
     for (depth, name) in parts.iter().enumerate() {
         let Some(item) = place.table().get(name) else {
             return insert(text, root, &place, &parts, depth, new);
         };
         place = match item {
             Item::Value(toml_edit::Value::InlineTable(table)) if depth + 1 < parts.len() => {
-                Place::Inline { table, span: item.span()? }
+                DeepestTable::Inline { table, span: item.span()? }
             }
             Item::Value(_) if depth + 1 == parts.len() => {
                 return Some(Splice::replace(item.span()?, new));
             }
             Item::Table(table) if depth + 1 < parts.len() => match place {
-                _ if !table.is_dotted() => Place::Header { table, span: item.span()? },
-                Place::Dotted { first, .. } => Place::Dotted { table, first },
-                _ => Place::Dotted { table, first: depth },
+                _ if !table.is_dotted() => DeepestTable::Header { table, span: item.span()? },
+                DeepestTable::Dotted { first, .. } => DeepestTable::Dotted { table, first },
+                _ => DeepestTable::Dotted { table, first: depth },
             },
             _ => return None,
         };
@@ -90,7 +90,7 @@ fn change(text: &str, root: &Table, path: &str, new: &str) -> Option<Splice> {
 }
 
 /// The deepest table on the way to a key that the file already has.
-enum Place<'d> {
+enum DeepestTable<'d> {
     Root(&'d Table),
     /// `[a.b]`; implicit when only `[a.b.c]` is written.
     Header {
@@ -109,7 +109,7 @@ enum Place<'d> {
     },
 }
 
-impl<'d> Place<'d> {
+impl<'d> DeepestTable<'d> {
     fn table(&self) -> &'d dyn TableLike {
         match self {
             Self::Root(table) | Self::Header { table, .. } | Self::Dotted { table, .. } => *table,
@@ -122,7 +122,7 @@ impl<'d> Place<'d> {
 fn insert(
     text: &str,
     root: &Table,
-    place: &Place<'_>,
+    place: &DeepestTable<'_>,
     parts: &[&str],
     depth: usize,
     new: &str,
@@ -130,7 +130,7 @@ fn insert(
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let is_leaf = depth + 1 == parts.len();
     match place {
-        Place::Inline { table, span } => {
+        DeepestTable::Inline { table, span } => {
             let rest = parts[depth..].join(".");
             Some(
                 match table.iter().filter_map(|(_, value)| value.span()).map(|span| span.end).max()
@@ -140,15 +140,15 @@ fn insert(
                 },
             )
         }
-        Place::Dotted { table, first } => {
+        DeepestTable::Dotted { table, first } => {
             let line = format!("{} = {new}", parts[*first..].join("."));
             Some(after_line(text, last_value(*table)?, &line, newline))
         }
-        Place::Header { table, span } if is_leaf && !table.is_implicit() => {
+        DeepestTable::Header { table, span } if is_leaf && !table.is_implicit() => {
             let line = format!("{} = {new}", parts[depth]);
             Some(after_line(text, last_value(*table).unwrap_or(span.end), &line, newline))
         }
-        Place::Root(table) if is_leaf => {
+        DeepestTable::Root(table) if is_leaf => {
             let line = format!("{} = {new}", parts[depth]);
             Some(match (last_value(*table), first_header(root)) {
                 (Some(end), _) => after_line(text, end, &line, newline),
@@ -159,7 +159,7 @@ fn insert(
                 (None, None) => at_end(text, &line, newline, ""),
             })
         }
-        Place::Root(_) | Place::Header { .. } => {
+        DeepestTable::Root(_) | DeepestTable::Header { .. } => {
             let (leaf, table) = parts.split_last()?;
             let lines = format!("[{}]{newline}{leaf} = {new}", table.join("."));
             let gap = if text.is_empty() { "" } else { newline };

@@ -165,12 +165,14 @@ fn a_file() -> impl Strategy<Value = String> {
 }
 
 fn a_change() -> impl Strategy<Value = (String, String)> {
-    let keys: Vec<_> =
-        every_key().into_iter().filter(|key| !matches!(key.key.kind, Kind::Records(_))).collect();
+    let keys: Vec<_> = every_key()
+        .into_iter()
+        .filter(|key| !matches!(key.key.kind, ValueKind::Records(_)))
+        .collect();
     (proptest::sample::select(keys), "[a-z \"'\\\\#\n=]{1,12}").prop_map(|(key, free)| {
         let value = match key.key.kind {
-            Kind::Text if !free.trim().is_empty() => free,
-            Kind::List => serde_json::to_string(&[free]).unwrap(),
+            ValueKind::Text if !free.trim().is_empty() => free,
+            ValueKind::List => serde_json::to_string(&[free]).unwrap(),
             kind => samples(&kind).0.trim_matches('"').to_owned(),
         };
         (key.path(), value)
@@ -185,7 +187,7 @@ proptest! {
         let after = project(&out).unwrap();
 
         let wanted = find_key(&key).unwrap().key.kind.from_plain(&value).unwrap();
-        let values = |layer: &Layer, own: bool| -> Vec<(String, Value)> {
+        let values = |layer: &ConfigLayer, own: bool| -> Vec<(String, ConfigValue)> {
             let mut all: Vec<_> = layer.entries.iter()
                 .map(|entry| (entry.key.path(), entry.value.clone()))
                 .filter(|(path, _)| (*path == key) == own)

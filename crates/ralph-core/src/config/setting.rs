@@ -4,33 +4,33 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::value::{Kind, Value};
+use super::value::{ConfigValue, ValueKind};
 
 /// A Rust type that a key can have.
-pub trait Setting: Sized {
+pub trait SettingType: Sized {
     /// Kind of the values that the key accepts.
-    const KIND: Kind;
+    const KIND: ValueKind;
 
     /// The typed value. `None` only when `value` did not come from a check by `KIND`.
-    fn from_value(value: &Value) -> Option<Self>;
+    fn from_value(value: &ConfigValue) -> Option<Self>;
 
     /// The value as the table shows it; `None` is a key that is absent.
-    fn to_value(&self) -> Option<Value>;
+    fn to_value(&self) -> Option<ConfigValue>;
 }
 
 macro_rules! setting {
     ($type:ty, $kind:expr, $pattern:pat => $read:expr, |$this:ident| $write:expr) => {
-        impl Setting for $type {
-            const KIND: Kind = $kind;
+        impl SettingType for $type {
+            const KIND: ValueKind = $kind;
 
-            fn from_value(value: &Value) -> Option<Self> {
+            fn from_value(value: &ConfigValue) -> Option<Self> {
                 match value {
                     $pattern => $read,
                     _ => None,
                 }
             }
 
-            fn to_value(&self) -> Option<Value> {
+            fn to_value(&self) -> Option<ConfigValue> {
                 let $this = self;
                 Some($write)
             }
@@ -39,24 +39,24 @@ macro_rules! setting {
 }
 pub(super) use setting;
 
-setting!(bool, Kind::Bool, Value::Bool(yes) => Some(*yes), |this| Value::Bool(*this));
-setting!(u32, Kind::Whole { min: 0 }, Value::Whole(n) => (*n).try_into().ok(), |this| Value::Whole((*this).into()));
-setting!(NonZeroU32, Kind::Whole { min: 1 },
-    Value::Whole(n) => u32::try_from(*n).ok().and_then(Self::new), |this| Value::Whole(this.get().into()));
-setting!(String, Kind::Text, Value::Text(text) => Some(text.clone()), |this| Value::Text(this.clone()));
-setting!(Vec<String>, Kind::List, Value::List(list) => Some(list.clone()), |this| Value::List(this.clone()));
-setting!(Duration, Kind::Duration { min: Duration::ZERO },
-    Value::Duration(d) => Some(*d), |this| Value::Duration(*this));
+setting!(bool, ValueKind::Bool, ConfigValue::Bool(yes) => Some(*yes), |this| ConfigValue::Bool(*this));
+setting!(u32, ValueKind::Whole { min: 0 }, ConfigValue::Whole(n) => (*n).try_into().ok(), |this| ConfigValue::Whole((*this).into()));
+setting!(NonZeroU32, ValueKind::Whole { min: 1 },
+    ConfigValue::Whole(n) => u32::try_from(*n).ok().and_then(Self::new), |this| ConfigValue::Whole(this.get().into()));
+setting!(String, ValueKind::Text, ConfigValue::Text(text) => Some(text.clone()), |this| ConfigValue::Text(this.clone()));
+setting!(Vec<String>, ValueKind::List, ConfigValue::List(list) => Some(list.clone()), |this| ConfigValue::List(this.clone()));
+setting!(Duration, ValueKind::Duration { min: Duration::ZERO },
+    ConfigValue::Duration(d) => Some(*d), |this| ConfigValue::Duration(*this));
 
-impl<T: Setting> Setting for Option<T> {
-    const KIND: Kind = T::KIND;
+impl<T: SettingType> SettingType for Option<T> {
+    const KIND: ValueKind = T::KIND;
 
-    fn from_value(value: &Value) -> Option<Self> {
+    fn from_value(value: &ConfigValue) -> Option<Self> {
         T::from_value(value).map(Some)
     }
 
-    fn to_value(&self) -> Option<Value> {
-        self.as_ref().and_then(Setting::to_value)
+    fn to_value(&self) -> Option<ConfigValue> {
+        self.as_ref().and_then(SettingType::to_value)
     }
 }
 
@@ -138,15 +138,15 @@ impl fmt::Display for ByteSize {
     }
 }
 
-setting!(ByteSize, Kind::Size, Value::Text(word) => Self::from_word(word), |this| Value::Text(this.to_string()));
-setting!(Ratio, Kind::Ratio, Value::Number(n) => Some(Self(*n)), |this| Value::Number(this.0));
-setting!(Dollars, Kind::Dollars, Value::Number(n) => Some(Self(*n)), |this| Value::Number(this.0));
-setting!(Timeout, Kind::Duration { min: Duration::from_millis(1) },
-    Value::Duration(d) => Some(Self(*d)), |this| Value::Duration(this.0));
+setting!(ByteSize, ValueKind::Size, ConfigValue::Text(word) => Self::from_word(word), |this| ConfigValue::Text(this.to_string()));
+setting!(Ratio, ValueKind::Ratio, ConfigValue::Number(n) => Some(Self(*n)), |this| ConfigValue::Number(this.0));
+setting!(Dollars, ValueKind::Dollars, ConfigValue::Number(n) => Some(Self(*n)), |this| ConfigValue::Number(this.0));
+setting!(Timeout, ValueKind::Duration { min: Duration::from_millis(1) },
+    ConfigValue::Duration(d) => Some(Self(*d)), |this| ConfigValue::Duration(this.0));
 
 /// Condition under which an agent pass runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trigger {
+pub enum PassTrigger {
     /// The pass runs after every iteration.
     Always,
     /// The pass runs when the gates were green.
@@ -157,7 +157,7 @@ pub enum Trigger {
     Periodic(NonZeroU32),
 }
 
-impl Trigger {
+impl PassTrigger {
     /// The trigger that a word stands for.
     pub fn from_word(word: &str) -> Option<Self> {
         match word {
@@ -169,7 +169,7 @@ impl Trigger {
     }
 }
 
-impl fmt::Display for Trigger {
+impl fmt::Display for PassTrigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Always => f.pad("always"),
@@ -180,4 +180,4 @@ impl fmt::Display for Trigger {
     }
 }
 
-setting!(Trigger, Kind::Trigger, Value::Text(word) => Self::from_word(word), |this| Value::Text(this.to_string()));
+setting!(PassTrigger, ValueKind::Trigger, ConfigValue::Text(word) => Self::from_word(word), |this| ConfigValue::Text(this.to_string()));

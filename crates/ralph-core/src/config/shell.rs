@@ -1,24 +1,24 @@
 //! Just enough of a shell's grammar to know where an assignment ends and what is not one.
 
-use super::conf::{Assignment, ConfValue};
+use super::conf::{ConfAssignment, ConfValue};
 
 /// Words that start a block of shell code, and words that end one.
 const OPENERS: [&str; 7] = ["if", "case", "for", "while", "until", "select", "{"];
 const CLOSERS: [&str; 4] = ["fi", "esac", "done", "}"];
 
 /// Walks over the text of a shell file, statement by statement.
-pub(super) struct Scanner<'t> {
+pub(super) struct ShellScanner<'t> {
     rest: &'t str,
     line: usize,
 }
 
 /// A word of the shell, and why ralph cannot know its value, if it cannot.
-struct Word {
+struct ShellWord {
     text: String,
     trouble: Option<String>,
 }
 
-impl<'t> Scanner<'t> {
+impl<'t> ShellScanner<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         Self { rest: text, line: 1 }
     }
@@ -35,7 +35,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// The assignments of the statement here, or what it is instead. Both ways it is behind us then.
-    pub(super) fn assignments(&mut self) -> Result<Vec<Assignment>, String> {
+    pub(super) fn assignments(&mut self) -> Result<Vec<ConfAssignment>, String> {
         let statement = self.rest;
         let start = self.line;
         self.take_word("export");
@@ -48,7 +48,7 @@ impl<'t> Scanner<'t> {
             };
             let line = self.line;
             match self.value(&name) {
-                Ok(value) => found.push(Assignment { name, value, line }),
+                Ok(value) => found.push(ConfAssignment { name, value, line }),
                 Err(why) => trouble = trouble.or(Some(why)),
             }
             self.skip_while(|c| c == ' ' || c == '\t');
@@ -128,8 +128,8 @@ impl<'t> Scanner<'t> {
     }
 
     /// One word, up to white space or the end of the statement or list.
-    fn word(&mut self) -> Word {
-        let mut word = Word { text: String::new(), trouble: None };
+    fn word(&mut self) -> ShellWord {
+        let mut word = ShellWord { text: String::new(), trouble: None };
         while let Some(c) = self.peek() {
             match c {
                 '\'' => self.quoted(&mut word, '\''),
@@ -154,7 +154,7 @@ impl<'t> Scanner<'t> {
         word
     }
 
-    fn quoted(&mut self, word: &mut Word, quote: char) {
+    fn quoted(&mut self, word: &mut ShellWord, quote: char) {
         self.bump();
         while let Some(c) = self.peek() {
             match c {
@@ -184,7 +184,7 @@ impl<'t> Scanner<'t> {
 
     /// Something that only a shell can replace: step over it and say so. A `$` that stands for
     /// itself is text.
-    fn expansion(&mut self, word: &mut Word) {
+    fn expansion(&mut self, word: &mut ShellWord) {
         let backquoted = self.peek() == Some('`');
         self.bump();
         let next = self.peek();

@@ -8,17 +8,17 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::keys::{Alias, Key, Reading, Section, record, section};
-use super::setting::{ByteSize, Dollars, Ratio, Setting, Timeout, Trigger, setting};
-use super::value::{Absent, Field, Kind, Record, Value};
+use super::keys::{ConfigKey, ConfigSection, KeyAlias, VariableReading, record, section};
+use super::setting::{ByteSize, Dollars, PassTrigger, Ratio, SettingType, Timeout, setting};
+use super::value::{AbsentField, ConfigRecord, ConfigValue, RecordField, ValueKind};
 use super::words::{
-    BackendKind, BranchFor, Claim, CommitLedger, CommitScope, GateKind, GateStrategy, Judges,
-    LogLevel, Mode, NotifyKind, NotifyOn, OnDirty, OnFailure, StageName, UnprovenPolicy, Workspace,
-    gate_kind,
+    BackendKind, BranchPolicy, CommandClaim, CommitScope, DirtyPolicy, FailurePolicy, GateKind,
+    GateStrategy, JudgePolicy, LedgerCommitPolicy, LogLevel, MemoryMode, NotifyEvent, NotifyKind,
+    StageName, UnprovenPolicy, Workspace, gate_kind,
 };
 
 /// All groups of keys, in the order of the reference page.
-pub(super) static SECTIONS: &[&[Key]] = &[
+pub(super) static SECTIONS: &[&[ConfigKey]] = &[
     CONFIG, BUILD, CONSTRUCT, AGENT, LAND, LIMITS, MEMORY, BACKEND, PRICES, STAGE, LANE, RETENTION,
 ];
 
@@ -51,7 +51,7 @@ section! {
         /// The plan file; absent: `ralph/plan.jsonl`, else the one plan file found.
         plan: Option<String> = None, "RALPH_PLAN_FILE" Plain;
         /// Memory in a prompt: the last handoff, also the knowledge index, or a text that a context agent prepares.
-        mode: Mode = Mode::HandoffOnly;
+        mode: MemoryMode = MemoryMode::HandoffOnly;
         /// Most iterations of one run, for `build` and `construct` both; absent: each has its own.
         max_iterations: Option<NonZeroU32> = None;
         /// Attempts after the first: 2 means at most three backend runs for a task.
@@ -65,25 +65,25 @@ section! {
         /// Whether commits arrive on your branch by themselves; otherwise they wait for `ralph land`.
         auto_commit: bool = true;
         /// When ralph's own files are committed: with each task, once at the end, or never.
-        commit_ledger: CommitLedger = CommitLedger::WithTask;
+        commit_ledger: LedgerCommitPolicy = LedgerCommitPolicy::WithTask;
         /// Your uncommitted changes at the start: leave them, commit them first, or do not start. Agents see commits only.
-        on_dirty: OnDirty = OnDirty::Leave;
+        on_dirty: DirtyPolicy = DirtyPolicy::Leave;
         /// Place where attempts work: a lane, which is a checkout of ralph's own, or your checkout.
         workspace: Workspace = Workspace::Lane;
         /// Gates that must be green: all, or tests alone, with lint shown or not run. A gate's own `required` wins.
         gate_strategy: GateStrategy = GateStrategy::Strict, "RALPH_VALIDATION_STRATEGY" Plain;
         /// Commands that ralph runs to decide whether an attempt counts; none: the plan's `qualityGates`.
-        gates: Vec<Gate> = Vec::new(), "RALPH_VALIDATION_COMMANDS" Commands;
+        gates: Vec<GateSettings> = Vec::new(), "RALPH_VALIDATION_COMMANDS" Commands;
         /// A change of tests, build manifests or CI files is named in the verdict, or fails the attempt.
-        judges: Judges = Judges::List;
+        judges: JudgePolicy = JudgePolicy::List;
         /// End of a run whose landed work no gate proves: exit code 3 and a need, or complete.
         unproven: UnprovenPolicy = UnprovenPolicy::Stop;
         /// Whether agent passes run at all.
         passes_enabled: bool = true, "RALPH_AGENT_PASSES_ENABLED" Plain;
         /// Extra agents that look at an iteration's result; they advise and never stop the loop.
-        passes: Vec<Pass> = Vec::new();
+        passes: Vec<PassSettings> = Vec::new();
         /// Notifications that ralph sends; none by default.
-        notify: Vec<Notify> = Vec::new();
+        notify: Vec<NotifySettings> = Vec::new();
         /// Patterns of secrets to hide in streams and logs, beside the usual shapes of keys.
         redact: Vec<String> = Vec::new();
         /// Level of detail in the log.
@@ -93,31 +93,31 @@ section! {
     }
     and {
         /// Keys of the table `[build]`.
-        build: Build,
+        build: BuildSettings,
         /// Keys of the table `[construct]`.
-        construct: Construct,
+        construct: ConstructSettings,
         /// Keys of the table `[agent]`.
-        agent: Agent,
+        agent: AgentSettings,
         /// Keys of the table `[land]`.
-        land: Land,
+        land: LandSettings,
         /// Keys of the table `[limits]`.
-        limits: Limits,
+        limits: LimitSettings,
         /// Keys of the table `[memory]`.
-        memory: Memory,
+        memory: MemorySettings,
         /// Keys of the tables `[backends.NAME]`, by name.
-        backends: BTreeMap<String, Backend>,
+        backends: BTreeMap<String, BackendSettings>,
         /// Keys of the tables `[stages.NAME]`, by name.
-        stages: BTreeMap<StageName, Stage>,
+        stages: BTreeMap<StageName, StageSettings>,
         /// Keys of the table `[lane]`.
         lane: LaneSettings,
         /// Keys of the table `[retention]`.
-        retention: Retention,
+        retention: RetentionSettings,
     }
 }
 
 section! {
     /// `[build]`: the loop over tasks.
-    Build, BUILD = "build." {
+    BuildSettings, BUILD = "build." {
         /// Most attempts of one `ralph build`. A top-level `max_iterations` of the same layer wins.
         max_iterations: NonZeroU32 = at_least_one(50);
         /// Most entries kept under "Recent Attempts" in progress.md.
@@ -127,7 +127,7 @@ section! {
 
 section! {
     /// `[construct]`: the loop over stages.
-    Construct, CONSTRUCT = "construct." {
+    ConstructSettings, CONSTRUCT = "construct." {
         /// Most cycles of one `ralph construct`. A top-level `max_iterations` of the same layer wins.
         max_iterations: NonZeroU32 = at_least_one(10);
     }
@@ -135,11 +135,11 @@ section! {
 
 section! {
     /// `[agent]`: the loop over the inbox.
-    Agent, AGENT = "agent." {
+    AgentSettings, AGENT = "agent." {
         /// The changes of a spec that failed become a stash entry, or go away (salvaged first).
-        on_failure: OnFailure = OnFailure::Stash;
+        on_failure: FailurePolicy = FailurePolicy::Stash;
         /// Branch on which the commit of a spec arrives: the one that is checked out, or a new one, `ralph/<spec>`. A new branch begins at the end of the last one.
-        branch: BranchFor = BranchFor::None;
+        branch: BranchPolicy = BranchPolicy::None;
         /// With `branch = "spec"`: `gh`, or a shell command that asks for a review of `RALPH_BRANCH`; absent: nobody is asked.
         pull_request: Option<String> = None;
     }
@@ -147,9 +147,9 @@ section! {
 
 section! {
     /// `[land]`: where the commits of `ralph build` and `ralph construct` arrive.
-    Land, LAND = "land." {
+    LandSettings, LAND = "land." {
         /// The branch on which commits arrive: the one that is checked out, or `ralph/<spec>`, while your checkout stays where it is. `--branch NAME` names another one.
-        branch: BranchFor = BranchFor::None;
+        branch: BranchPolicy = BranchPolicy::None;
         /// With a branch of its own: `gh`, or a shell command that asks for a review of `RALPH_BRANCH` at the end of the run; absent: nobody is asked.
         pull_request: Option<String> = None;
     }
@@ -157,7 +157,7 @@ section! {
 
 section! {
     /// `[limits]`: what stops a backend run.
-    Limits, LIMITS = "limits." {
+    LimitSettings, LIMITS = "limits." {
         /// Longest time of one backend run; absent: 5m, and 10m in `ralph build`.
         stage_timeout: Option<Timeout> = None;
         /// Longest silence of a backend while no tool call is open.
@@ -175,7 +175,7 @@ section! {
     }
 }
 
-impl Limits {
+impl LimitSettings {
     /// Longest time of one backend run in `ralph build`.
     pub fn build_timeout(&self) -> Duration {
         self.stage_timeout.unwrap_or(Timeout::minutes(10)).get()
@@ -189,7 +189,7 @@ impl Limits {
 
 section! {
     /// `[memory]`: handoffs and the knowledge index.
-    Memory, MEMORY = "memory." {
+    MemorySettings, MEMORY = "memory." {
         /// Most tokens of a prompt in mode `handoff-only`, counted as characters / 4.
         context_budget_tokens: NonZeroU32 = at_least_one(8000), "RALPH_CONTEXT_BUDGET_TOKENS" Plain;
         /// Most tokens of a prompt in mode `handoff-plus-index`.
@@ -209,7 +209,7 @@ section! {
 
 section! {
     /// `[backends.NAME]`: a program that writes code.
-    Backend, BACKEND = "backends.*." {
+    BackendSettings, BACKEND = "backends.*." {
         /// Kind of the program; absent: the kind that the name says (claude, codex, gemini, opencode, sim).
         kind: Option<BackendKind> = None;
         /// The program: a name on PATH or a path; absent: the usual one of its kind.
@@ -221,7 +221,7 @@ section! {
         /// Kind `command`: program and arguments; `{prompt_file}`, `{model}`, `{max_turns}`, `{session}` and `{scratch}` are filled in.
         command: Vec<String> = Vec::new();
         /// Kind `command`: it prints `<TASK_DONE>` to say that a task is done, or exits with 0; absent: marker.
-        claim: Option<Claim> = None;
+        claim: Option<CommandClaim> = None;
         /// Context size of the model in tokens; absent: the size that the program reports, else the size that ralph knows.
         context_window: Option<NonZeroU32> = None;
         /// Kind `acp`: the session mode to set; absent: the one that fits `skip_permissions`.
@@ -229,13 +229,13 @@ section! {
     }
     and {
         /// Keys of the table `[backends.NAME.prices]`.
-        prices: Prices,
+        prices: TokenPrices,
     }
 }
 
 section! {
     /// `[backends.NAME.prices]`: dollars per million tokens, for a backend that reports only tokens.
-    Prices, PRICES = "backends.*.prices." {
+    TokenPrices, PRICES = "backends.*.prices." {
         /// Dollars per million tokens sent.
         input: Option<Dollars> = None;
         /// Dollars per million tokens received.
@@ -249,7 +249,7 @@ section! {
 
 section! {
     /// `[stages.NAME]`: plan, investigate, build, verify, decompose, context, index or review.
-    Stage, STAGE = "stages.*." {
+    StageSettings, STAGE = "stages.*." {
         /// Backend of this stage; absent: the top-level `backend`.
         backend: Option<String> = None;
         /// The model of this stage, for its own backend and not for a fallback.
@@ -283,7 +283,7 @@ section! {
 
 section! {
     /// `[retention]`: how long ralph keeps what it saved.
-    Retention, RETENTION = "retention." {
+    RetentionSettings, RETENTION = "retention." {
         /// Time for which rolled-back work stays under `refs/ralph/`.
         salvage: Timeout = Timeout::minutes(30 * 24 * 60);
         /// Number of stage logs that stay under `build/ralph-logs/`.
@@ -293,7 +293,7 @@ section! {
 
 record! {
     /// `[[gates]]`: a command that ralph itself runs to decide whether an attempt counts.
-    Gate {
+    GateSettings {
         /// Short name of the pass. No other pass may have it.
         name: String;
         /// Shell command that the gate runs.
@@ -307,7 +307,7 @@ record! {
     }
 }
 
-impl Gate {
+impl GateSettings {
     /// Return the kind of the gate: the configured one, else the one guessed from the command.
     pub fn checks(&self) -> GateKind {
         self.kind.unwrap_or_else(|| gate_kind(&self.command))
@@ -316,7 +316,7 @@ impl Gate {
 
 record! {
     /// `[[passes]]`: an extra agent that looks at an iteration's result.
-    Pass {
+    PassSettings {
         /// Short name of the pass. No other pass may have it.
         name: String;
         /// Whether the pass runs.
@@ -324,7 +324,7 @@ record! {
         /// The model to ask for; absent: as for the stage `review`.
         model: Option<String> = None;
         /// Condition under which the pass runs.
-        trigger: Trigger = Trigger::Always;
+        trigger: PassTrigger = PassTrigger::Always;
         /// Most turns of one run of the pass.
         max_turns: Option<NonZeroU32> = None;
         /// The file with its prompt, in `ralph/prompts` or in the project; `review-agent-prompt.md` is built in.
@@ -340,11 +340,11 @@ record! {
 
 record! {
     /// `[[notify]]`: a notification that ralph sends.
-    Notify {
+    NotifySettings {
         /// Way in which the notification is sent.
         kind: NotifyKind;
         /// Events about which the notification is sent.
-        on: Vec<NotifyOn> = NotifyOn::ALL.to_vec();
+        on: Vec<NotifyEvent> = NotifyEvent::ALL.to_vec();
         /// Kind `command`: the shell command.
         command: Option<String> = None;
         /// The environment variable that holds the address, which is a secret: not the address itself.
@@ -354,12 +354,12 @@ record! {
 
 impl Config {
     /// The settings of a stage; all absent when the stage is not configured.
-    pub fn stage(&self, stage: StageName) -> Stage {
+    pub fn stage(&self, stage: StageName) -> StageSettings {
         self.stages.get(&stage).cloned().unwrap_or_default()
     }
 }
 
-impl Section for Config {
+impl ConfigSection for Config {
     fn find<'a>(config: &'a Config, _: &str) -> Option<&'a Self> {
         Some(config)
     }
@@ -371,7 +371,7 @@ impl Section for Config {
 
 macro_rules! plain_section {
     ($($type:ident $field:ident),+ $(,)?) => { $(
-        impl Section for $type {
+        impl ConfigSection for $type {
             fn find<'a>(config: &'a Config, _: &str) -> Option<&'a Self> {
                 Some(&config.$field)
             }
@@ -384,11 +384,11 @@ macro_rules! plain_section {
 }
 
 plain_section!(
-    Build build, Construct construct, Agent agent, Land land, Limits limits, Memory memory,
-    LaneSettings lane, Retention retention,
+    BuildSettings build, ConstructSettings construct, AgentSettings agent, LandSettings land, LimitSettings limits, MemorySettings memory,
+    LaneSettings lane, RetentionSettings retention,
 );
 
-impl Section for Backend {
+impl ConfigSection for BackendSettings {
     fn find<'a>(config: &'a Config, slot: &str) -> Option<&'a Self> {
         config.backends.get(slot)
     }
@@ -398,17 +398,17 @@ impl Section for Backend {
     }
 }
 
-impl Section for Prices {
+impl ConfigSection for TokenPrices {
     fn find<'a>(config: &'a Config, slot: &str) -> Option<&'a Self> {
         config.backends.get(slot).map(|backend| &backend.prices)
     }
 
     fn make<'a>(config: &'a mut Config, slot: &str) -> Option<&'a mut Self> {
-        Some(&mut Backend::make(config, slot)?.prices)
+        Some(&mut BackendSettings::make(config, slot)?.prices)
     }
 }
 
-impl Section for Stage {
+impl ConfigSection for StageSettings {
     fn find<'a>(config: &'a Config, slot: &str) -> Option<&'a Self> {
         config.stages.get(&StageName::from_word(slot)?)
     }

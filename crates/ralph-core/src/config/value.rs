@@ -1,6 +1,6 @@
 //! Kinds and values of keys: the kinds, the checked values, and reading them from plain text.
 //!
-//! A [`Kind`] describes the values that a key accepts. A [`Value`] has passed the check of its
+//! A [`ValueKind`] describes the values that a key accepts. A [`ConfigValue`] has passed the check of its
 //! kind.
 
 use std::fmt;
@@ -9,30 +9,30 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 use super::duration::{parse_duration, render_duration};
-use super::setting::{ByteSize, Trigger};
+use super::setting::{ByteSize, PassTrigger};
 
 /// One element of a list of tables: the fields that are set, in order. Only names of the key table
 /// occur, each at most once.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Record(Vec<(&'static str, Value)>);
+pub struct ConfigRecord(Vec<(&'static str, ConfigValue)>);
 
-impl Record {
+impl ConfigRecord {
     /// The value of a field, if it is set.
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    pub fn get(&self, name: &str) -> Option<&ConfigValue> {
         self.0.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
     }
 
     /// Iterate over the fields that are set, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &(&'static str, Value)> {
+    pub fn iter(&self) -> impl Iterator<Item = &(&'static str, ConfigValue)> {
         self.0.iter()
     }
 
-    pub(super) fn push(&mut self, name: &'static str, value: Value) {
+    pub(super) fn push(&mut self, name: &'static str, value: ConfigValue) {
         self.0.push((name, value));
     }
 }
 
-impl Serialize for Record {
+impl Serialize for ConfigRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
@@ -40,7 +40,7 @@ impl Serialize for Record {
 
 /// A value that passed the check of its key.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum ConfigValue {
     Bool(bool),
     Whole(u64),
     /// A ratio or an amount of money.
@@ -49,12 +49,12 @@ pub enum Value {
     Text(String),
     Duration(Duration),
     List(Vec<String>),
-    Records(Vec<Record>),
+    Records(Vec<ConfigRecord>),
 }
 
 /// Kind of the values that a key accepts.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum ValueKind {
     Bool,
     /// A whole number from `min` to the largest `u32`.
     Whole {
@@ -80,30 +80,30 @@ pub enum Kind {
     /// A list of these words.
     Words(&'static [&'static str]),
     /// A list of tables with these fields.
-    Records(&'static [Field]),
+    Records(&'static [RecordField]),
 }
 
 /// One field of a list of tables.
 #[derive(Clone, Copy, Debug)]
-pub struct Field {
+pub struct RecordField {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Description in one line, for people.
     pub doc: &'static str,
     /// Whether it may be left out, and what it is then.
-    pub absent: Absent,
+    pub absent: AbsentField,
 }
 
 /// Meaning of a field that is left out.
 #[derive(Clone, Copy, Debug)]
-pub enum Absent {
+pub enum AbsentField {
     /// A missing field is an error.
     Refused,
     /// A missing field has this value, or no value.
-    Means(fn() -> Option<Value>),
+    Means(fn() -> Option<ConfigValue>),
 }
 
-impl Kind {
+impl ValueKind {
     /// Describe the accepted values, as the end of a sentence that starts with "expected".
     pub fn expected(&self) -> String {
         match self {
@@ -134,11 +134,11 @@ impl Kind {
     }
 
     /// The checked value of a whole number.
-    pub fn accept_whole(&self, number: u64) -> Option<Value> {
+    pub fn accept_whole(&self, number: u64) -> Option<ConfigValue> {
         match self {
             Self::Whole { min } => (u64::from(*min)..=u64::from(u32::MAX))
                 .contains(&number)
-                .then_some(Value::Whole(number)),
+                .then_some(ConfigValue::Whole(number)),
             Self::Duration { .. } if number == 0 => self.accept_text("0"),
             // Whole numbers that people write are far below 2^53, where the two agree exactly.
             Self::Ratio | Self::Dollars => self.accept_number(number as f64),
@@ -147,53 +147,53 @@ impl Kind {
     }
 
     /// The checked value of a number with a fraction.
-    pub fn accept_number(&self, number: f64) -> Option<Value> {
+    pub fn accept_number(&self, number: f64) -> Option<ConfigValue> {
         let fits = match self {
             Self::Ratio => (0.0..=1.0).contains(&number),
             Self::Dollars => number.is_finite() && number >= 0.0,
             _ => false,
         };
-        fits.then_some(Value::Number(number))
+        fits.then_some(ConfigValue::Number(number))
     }
 
     /// The checked value of a truth value.
-    pub fn accept_bool(&self, yes: bool) -> Option<Value> {
-        matches!(self, Self::Bool).then_some(Value::Bool(yes))
+    pub fn accept_bool(&self, yes: bool) -> Option<ConfigValue> {
+        matches!(self, Self::Bool).then_some(ConfigValue::Bool(yes))
     }
 
     /// The checked value of text in quotes.
-    pub fn accept_text(&self, text: &str) -> Option<Value> {
+    pub fn accept_text(&self, text: &str) -> Option<ConfigValue> {
         let ok = match self {
             Self::Duration { min } => {
-                return parse_duration(text).filter(|d| d >= min).map(Value::Duration);
+                return parse_duration(text).filter(|d| d >= min).map(ConfigValue::Duration);
             }
             Self::Text => !text.trim().is_empty() && !text.contains('\0'),
             Self::Word(words) => words.contains(&text),
-            Self::Trigger => Trigger::from_word(text).is_some(),
+            Self::Trigger => PassTrigger::from_word(text).is_some(),
             Self::Size => ByteSize::from_word(text).is_some(),
             _ => false,
         };
-        ok.then(|| Value::Text(text.to_owned()))
+        ok.then(|| ConfigValue::Text(text.to_owned()))
     }
 
     /// The checked value of a list of texts.
-    pub fn accept_list(&self, list: Vec<String>) -> Option<Value> {
+    pub fn accept_list(&self, list: Vec<String>) -> Option<ConfigValue> {
         let ok = match self {
             Self::List => list.iter().all(|item| !item.contains('\0')),
             Self::Words(words) => list.iter().all(|item| words.contains(&item.as_str())),
             _ => false,
         };
-        ok.then_some(Value::List(list))
+        ok.then_some(ConfigValue::List(list))
     }
 
     /// The checked value of bare text: a variable, a flag, an argument. Lists are a JSON array or
     /// one item per line.
-    pub fn from_plain(&self, text: &str) -> Option<Value> {
+    pub fn from_plain(&self, text: &str) -> Option<ConfigValue> {
         let word = text.trim();
         match self {
             Self::Bool => match word {
-                "true" | "1" => Some(Value::Bool(true)),
-                "false" | "0" => Some(Value::Bool(false)),
+                "true" | "1" => Some(ConfigValue::Bool(true)),
+                "false" | "0" => Some(ConfigValue::Bool(false)),
                 _ => None,
             },
             Self::Whole { .. } => self.accept_whole(word.parse().ok()?),
@@ -224,7 +224,7 @@ pub(super) fn one_of(words: &[&str]) -> String {
     }
 }
 
-impl Value {
+impl ConfigValue {
     /// The value in TOML notation; lists of tables as inline tables.
     pub fn to_toml(&self) -> String {
         match self {
@@ -254,7 +254,7 @@ fn bracket(items: impl Iterator<Item = String>) -> String {
 }
 
 /// As in TOML, except that text stands without quotes.
-impl fmt::Display for Value {
+impl fmt::Display for ConfigValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(text) => f.pad(text),
@@ -264,7 +264,7 @@ impl fmt::Display for Value {
     }
 }
 
-impl Serialize for Value {
+impl Serialize for ConfigValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Bool(yes) => serializer.serialize_bool(*yes),

@@ -1,21 +1,21 @@
 //! The keys that take one of a few words, and the words.
 
-use super::setting::{Setting, setting};
-use super::value::{Kind, Value};
+use super::setting::{SettingType, setting};
+use super::value::{ConfigValue, ValueKind};
 use crate::word_enum::word_enum;
 
 macro_rules! words {
     ($( $(#[$meta:meta])* $name:ident { $( $(#[$vmeta:meta])* $variant:ident = $word:tt, )+ } )+) => { $(
         word_enum! { $(#[$meta])* $name { $( $(#[$vmeta])* $variant = $word, )+ } }
 
-        setting!($name, Kind::Word(Self::WORDS),
-            Value::Text(word) => Self::from_word(word), |this| Value::Text(this.as_str().to_owned()));
+        setting!($name, ValueKind::Word(Self::WORDS),
+            ConfigValue::Text(word) => Self::from_word(word), |this| ConfigValue::Text(this.as_str().to_owned()));
     )+ };
 }
 
 words! {
     /// Memory of earlier attempts in a prompt.
-    Mode {
+    MemoryMode {
         HandoffOnly = "handoff-only",
         /// The last handoff and the knowledge index.
         HandoffPlusIndex = "handoff-plus-index",
@@ -30,7 +30,7 @@ words! {
     }
 
     /// When ralph's own files are committed.
-    CommitLedger {
+    LedgerCommitPolicy {
         /// With each landed task, and what is left at the end.
         WithTask = "with-task",
         /// Only at the end of a run.
@@ -39,7 +39,7 @@ words! {
     }
 
     /// Action on uncommitted changes at the start of a run.
-    OnDirty {
+    DirtyPolicy {
         /// Leave them as they are; agents work from the last commit.
         Leave = "leave",
         /// Commit the changes before the run starts.
@@ -75,7 +75,7 @@ words! {
     }
 
     /// Reaction to a change of tests, manifests or CI files.
-    Judges {
+    JudgePolicy {
         /// The verdict names the changed files.
         List = "list",
         /// The attempt fails.
@@ -113,7 +113,7 @@ words! {
     }
 
     /// Way in which a command backend claims that a task is done.
-    Claim {
+    CommandClaim {
         /// The program prints `<TASK_DONE>`.
         Marker = "marker",
         /// The program exits with code 0.
@@ -141,7 +141,7 @@ words! {
     }
 
     /// Action on the changes of a spec that failed in agent mode.
-    OnFailure {
+    FailurePolicy {
         /// The changes become a stash entry.
         Stash = "stash",
         /// The changes are removed. A salvage ref keeps them for a while.
@@ -149,7 +149,7 @@ words! {
     }
 
     /// Branch on which commits arrive: the checked-out one, or one for each spec.
-    BranchFor {
+    BranchPolicy {
         /// Nothing: commits go to the branch that is checked out.
         None = "none",
         /// Each spec has a branch of its own.
@@ -169,7 +169,7 @@ words! {
     }
 
     /// Event that a notification reports.
-    NotifyOn {
+    NotifyEvent {
         /// A spec is done.
         Done = "done",
         /// A spec failed.
@@ -194,9 +194,9 @@ impl BackendKind {
     }
 }
 
-setting!(Vec<NotifyOn>, Kind::Words(NotifyOn::WORDS),
-    Value::List(words) => words.iter().map(|word| NotifyOn::from_word(word)).collect(),
-    |this| Value::List(this.iter().map(|on| on.as_str().to_owned()).collect()));
+setting!(Vec<NotifyEvent>, ValueKind::Words(NotifyEvent::WORDS),
+    ConfigValue::List(words) => words.iter().map(|word| NotifyEvent::from_word(word)).collect(),
+    |this| ConfigValue::List(this.iter().map(|on| on.as_str().to_owned()).collect()));
 
 /// Guess the kind of a gate from its command.
 /// A command without a known linter counts as a test, which is the stricter guess.

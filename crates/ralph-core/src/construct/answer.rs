@@ -11,15 +11,15 @@ mod types;
 
 pub use gap::{Gap, GapKind};
 pub use types::{
-    Decomposition, Finding, Investigation, NewIssue, NewTask, PlanAnswer, SpecVerdict, TaskVerdict,
-    Verdict,
+    Decomposition, Investigation, InvestigationOutcome, NewIssue, NewTask, PlanAnswer, SpecVerdict,
+    TaskVerdict, VerdictWord,
 };
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::apply::check_new_parts;
-use super::check::{self, Flaw};
+use super::check::{self, TaskFlaw};
 use crate::answer::{BackendAnswer, UnusableAnswer, schema_of};
 use crate::plan::{Id, Issue, Plan, Task};
 
@@ -46,11 +46,11 @@ pub fn investigation(
     read(said, |answer: &Investigation| {
         about("issue_id", &answer.issue_id, &issue.id)?;
         match answer.outcome {
-            Finding::Tasks => all_good(check::flaws(&answer.tasks, plan)),
-            Finding::OutOfScope if !answer.tasks.is_empty() => {
+            InvestigationOutcome::Tasks => all_good(check::flaws(&answer.tasks, plan)),
+            InvestigationOutcome::OutOfScope if !answer.tasks.is_empty() => {
                 Err("an issue that is out of scope has no tasks".to_owned())
             }
-            Finding::OutOfScope => said_why(&answer.reason),
+            InvestigationOutcome::OutOfScope => said_why(&answer.reason),
         }
     })
 }
@@ -60,8 +60,8 @@ pub fn task_verdict(said: &BackendAnswer, task: &Task) -> Result<TaskVerdict, Un
     read(said, |answer: &TaskVerdict| {
         about("task_id", &answer.task_id, &task.id)?;
         match answer.verdict {
-            Verdict::Accept => Ok(()),
-            Verdict::Reject => said_why(&answer.reason),
+            VerdictWord::Accept => Ok(()),
+            VerdictWord::Reject => said_why(&answer.reason),
         }
     })
 }
@@ -135,7 +135,7 @@ fn said_why(reason: &str) -> Result<(), String> {
     }
 }
 
-fn all_good(flaws: Vec<Flaw>) -> Result<(), String> {
+fn all_good(flaws: Vec<TaskFlaw>) -> Result<(), String> {
     match flaws.is_empty() {
         true => Ok(()),
         false => Err(check::in_words(&flaws)),

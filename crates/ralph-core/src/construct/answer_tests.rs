@@ -50,7 +50,7 @@ fn a_structured_answer_that_does_not_fit_gives_way_to_one_in_the_text() {
     let wrong = json!({"task_id": "t-zzzz", "verdict": "accept", "reason": "x"});
     let text = r#"{"task_id": "t-1a2b", "verdict": "reject", "reason": "it prints 2"}"#;
     let said = BackendAnswer { structured: Some(wrong), text: text.to_owned() };
-    assert_eq!(task_verdict(&said, &done("t-1a2b")).unwrap().verdict, Verdict::Reject);
+    assert_eq!(task_verdict(&said, &done("t-1a2b")).unwrap().verdict, VerdictWord::Reject);
     let said = BackendAnswer { text: String::new(), ..said };
     let problem = task_verdict(&said, &done("t-1a2b")).unwrap_err();
     assert!(problem.to_string().contains("t-zzzz"), "{problem}");

@@ -1,11 +1,11 @@
 //! Results of BUILD, computed from the plans before and after it.
 
-use crate::cycle::Came;
-use crate::plan::{Id, Plan, State, TombstoneKind};
+use crate::cycle::StageResult;
+use crate::plan::{Id, Plan, TaskState, TombstoneKind};
 
 /// Return the results that the difference between two plans shows.
-pub fn built(before: &Plan, after: &Plan) -> Came {
-    let mut came = Came::default();
+pub fn built(before: &Plan, after: &Plan) -> StageResult {
+    let mut came = StageResult::default();
     for task in &after.tasks {
         let was = before.task(&task.id);
         if was.is_none() {
@@ -15,10 +15,10 @@ pub fn built(before: &Plan, after: &Plan) -> Came {
             continue;
         }
         match task.state {
-            State::Done | State::Accepted => came.built.push(task.id.clone()),
-            State::Killed(_) => came.killed.push(task.id.clone()),
-            State::Failed(_) => came.failed.push(task.id.clone()),
-            State::Blocked(_) => came.blocked.push(task.id.clone()),
+            TaskState::Done | TaskState::Accepted => came.built.push(task.id.clone()),
+            TaskState::Killed(_) => came.killed.push(task.id.clone()),
+            TaskState::Failed(_) => came.failed.push(task.id.clone()),
+            TaskState::Blocked(_) => came.blocked.push(task.id.clone()),
             _ => {}
         }
     }
@@ -41,10 +41,10 @@ fn buried(plan: &Plan, id: &Id) -> Option<TombstoneKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{Format, codec};
+    use crate::format::{PlanFormat, codec};
 
     fn plan(text: &str) -> Plan {
-        codec(Format::Jsonl).parse(text).unwrap()
+        codec(PlanFormat::Jsonl).parse(text).unwrap()
     }
 
     #[test]

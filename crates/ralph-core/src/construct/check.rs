@@ -19,7 +19,7 @@ const SHORT: usize = 80;
 
 /// One thing that is wrong with proposed tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Flaw {
+pub enum TaskFlaw {
     NoTasks,
     /// The number of tasks is above [`MOST_TASKS`].
     TooMany(usize),
@@ -51,7 +51,7 @@ pub enum Flaw {
     Cycle(Vec<String>),
 }
 
-impl fmt::Display for Flaw {
+impl fmt::Display for TaskFlaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = |text: &str| clip(&one_line(text), SHORT);
         match self {
@@ -81,8 +81,8 @@ impl fmt::Display for Flaw {
 }
 
 /// The flaws in one text, for the question and for people.
-pub fn in_words(flaws: &[Flaw]) -> String {
-    let mut told: Vec<String> = flaws.iter().take(TOLD).map(Flaw::to_string).collect();
+pub fn in_words(flaws: &[TaskFlaw]) -> String {
+    let mut told: Vec<String> = flaws.iter().take(TOLD).map(TaskFlaw::to_string).collect();
     if flaws.len() > TOLD {
         told.push(format!("and {} more", flaws.len() - TOLD));
     }
@@ -90,20 +90,20 @@ pub fn in_words(flaws: &[Flaw]) -> String {
 }
 
 /// Find the flaws in tasks that are to be added to `plan`.
-pub fn flaws(tasks: &[NewTask], plan: &Plan) -> Vec<Flaw> {
+pub fn flaws(tasks: &[NewTask], plan: &Plan) -> Vec<TaskFlaw> {
     if tasks.is_empty() {
-        return vec![Flaw::NoTasks];
+        return vec![TaskFlaw::NoTasks];
     }
     if tasks.len() > MOST_TASKS {
-        return vec![Flaw::TooMany(tasks.len())];
+        return vec![TaskFlaw::TooMany(tasks.len())];
     }
     let mut flaws = names(tasks);
     tasks.iter().for_each(|task| criteria(task, &mut flaws));
-    let links = Links::new(tasks, plan);
+    let links = DependencyLinks::new(tasks, plan);
     for task in tasks {
         for dep in task.deps.iter().filter(|dep| links.find(dep).is_none()) {
             let near = nearest(dep.trim(), links.known.keys().map(String::as_str));
-            flaws.push(Flaw::UnknownDependency {
+            flaws.push(TaskFlaw::UnknownDependency {
                 name: task.name.clone(),
                 dep: dep.clone(),
                 near: near.map(str::to_owned),
@@ -114,34 +114,34 @@ pub fn flaws(tasks: &[NewTask], plan: &Plan) -> Vec<Flaw> {
     flaws
 }
 
-fn names(tasks: &[NewTask]) -> Vec<Flaw> {
+fn names(tasks: &[NewTask]) -> Vec<TaskFlaw> {
     let mut flaws = Vec::new();
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     let mut keys: BTreeMap<&str, usize> = BTreeMap::new();
     for (n, task) in (1..).zip(tasks) {
         let name = one_line(&task.name).to_lowercase();
         if name.is_empty() {
-            flaws.push(Flaw::NoName(n));
+            flaws.push(TaskFlaw::NoName(n));
         } else if names.insert(name, n).is_some() {
-            flaws.push(Flaw::SameName(task.name.clone()));
+            flaws.push(TaskFlaw::SameName(task.name.clone()));
         }
         let key = task.key.trim();
         if !key.is_empty() && keys.insert(key, n).is_some() {
-            flaws.push(Flaw::SameKey(key.to_owned()));
+            flaws.push(TaskFlaw::SameKey(key.to_owned()));
         }
     }
     flaws
 }
 
-fn criteria(task: &NewTask, flaws: &mut Vec<Flaw>) {
+fn criteria(task: &NewTask, flaws: &mut Vec<TaskFlaw>) {
     if task.accept.iter().all(|criterion| criterion.trim().is_empty()) {
-        flaws.push(Flaw::NoCriteria(task.name.clone()));
+        flaws.push(TaskFlaw::NoCriteria(task.name.clone()));
         return;
     }
     for criterion in &task.accept {
         if let Some(why) = vague(criterion) {
             let (name, criterion) = (task.name.clone(), criterion.clone());
-            flaws.push(Flaw::Vague { name, criterion, why });
+            flaws.push(TaskFlaw::Vague { name, criterion, why });
         }
     }
 }
@@ -149,22 +149,22 @@ fn criteria(task: &NewTask, flaws: &mut Vec<Flaw>) {
 /// Meanings of the dependencies of new tasks.
 /// A dependency is the key or the name of a new task, or the id or the name of a task in the plan.
 #[derive(Debug)]
-pub(super) struct Links {
-    known: BTreeMap<String, Link>,
+pub(super) struct DependencyLinks {
+    known: BTreeMap<String, DependencyLink>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Link {
+pub(super) enum DependencyLink {
     /// The new task at this place.
     New(usize),
     /// A task of the plan, live or over.
     Old(Id),
 }
 
-impl Links {
+impl DependencyLinks {
     pub(super) fn new(tasks: &[NewTask], plan: &Plan) -> Self {
         let mut known = BTreeMap::new();
-        let mut add = |word: &str, link: Link| {
+        let mut add = |word: &str, link: DependencyLink| {
             let word = word.trim();
             if !word.is_empty() {
                 known.insert(word.to_owned(), link);
@@ -172,35 +172,35 @@ impl Links {
         };
         // What comes later outranks: an answer's own keys mean what the answer says.
         for task in &plan.tasks {
-            add(&task.name, Link::Old(task.id.clone()));
+            add(&task.name, DependencyLink::Old(task.id.clone()));
         }
         for id in plan.tombstones.iter().map(|t| &t.id).chain(plan.tasks.iter().map(|t| &t.id)) {
-            add(id.as_str(), Link::Old(id.clone()));
+            add(id.as_str(), DependencyLink::Old(id.clone()));
         }
         for (at, task) in tasks.iter().enumerate() {
-            add(&task.name, Link::New(at));
+            add(&task.name, DependencyLink::New(at));
         }
         for (at, task) in tasks.iter().enumerate() {
-            add(&task.key, Link::New(at));
+            add(&task.key, DependencyLink::New(at));
         }
         Self { known }
     }
 
-    pub(super) fn find(&self, dep: &str) -> Option<&Link> {
+    pub(super) fn find(&self, dep: &str) -> Option<&DependencyLink> {
         self.known.get(dep.trim().trim_matches('`'))
     }
 }
 
 /// Circles among the new tasks: nothing in the plan needs them yet.
-fn circles(tasks: &[NewTask], links: &Links) -> Vec<Flaw> {
+fn circles(tasks: &[NewTask], links: &DependencyLinks) -> Vec<TaskFlaw> {
     let id = |at: usize| Id::new(at.to_string());
     let nodes: Vec<Task> = tasks
         .iter()
         .enumerate()
         .map(|(at, task)| {
             let deps = task.deps.iter().filter_map(|dep| match links.find(dep)? {
-                Link::New(other) => Some(id(*other)),
-                Link::Old(_) => None,
+                DependencyLink::New(other) => Some(id(*other)),
+                DependencyLink::Old(_) => None,
             });
             Task { id: id(at), name: task.name.clone(), deps: deps.collect(), ..Task::default() }
         })
@@ -209,7 +209,7 @@ fn circles(tasks: &[NewTask], links: &Links) -> Vec<Flaw> {
     let name = |id: &Id| nodes.iter().find(|t| t.id == *id).map(|t| t.name.clone());
     cycles(&all)
         .into_iter()
-        .map(|cycle| Flaw::Cycle(cycle.iter().chain(cycle.first()).filter_map(name).collect()))
+        .map(|cycle| TaskFlaw::Cycle(cycle.iter().chain(cycle.first()).filter_map(name).collect()))
         .collect()
 }
 

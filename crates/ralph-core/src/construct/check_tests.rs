@@ -1,7 +1,7 @@
 use super::*;
 use crate::construct::testing::{plan, read, task};
 
-fn of(tasks: &[NewTask]) -> Vec<Flaw> {
+fn of(tasks: &[NewTask]) -> Vec<TaskFlaw> {
     flaws(tasks, &read(&plan(&["{'t':'task','id':'t-1a2b','name':'Set up','s':'p'}"])))
 }
 
@@ -13,9 +13,9 @@ fn a_good_plan_has_no_flaws() {
 
 #[test]
 fn each_flaw_is_told_with_the_task_it_is_about() {
-    assert_eq!(of(&[]), [Flaw::NoTasks]);
+    assert_eq!(of(&[]), [TaskFlaw::NoTasks]);
     let many: Vec<NewTask> = (0..101).map(|n| task("", &format!("Task {n}"), &[])).collect();
-    assert_eq!(of(&many), [Flaw::TooMany(101)]);
+    assert_eq!(of(&many), [TaskFlaw::TooMany(101)]);
     let tasks = [
         NewTask { accept: vec![" ".into()], ..task("a", "Parse", &[]) },
         NewTask { accept: vec!["it works".into()], ..task("a", " parse ", &[]) },

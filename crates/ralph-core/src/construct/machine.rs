@@ -18,13 +18,17 @@
 
 mod breaker;
 
-use crate::cycle::{End, History, Lap, NotVerified, StageKind, Tripped, exit_code};
-use crate::plan::{Id, Item, Plan, Stage, State, Trust, obstacles, runnable, stage};
+use crate::cycle::{
+    BreakerTrip, ConstructIteration, History, LoopEnd, StageKind, UnverifiedItem, exit_code,
+};
+use crate::plan::{
+    DependencyTrust, Id, Plan, Stage, StageItem, TaskState, obstacles, runnable, stage,
+};
 use crate::text::clip;
 
 /// Limits of one construct: its iterations and its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct ConstructLimits {
     /// Maximum number of iterations.
     pub iterations: u32,
     /// Maximum cost in dollars. `None` means no limit.
@@ -33,7 +37,7 @@ pub struct Limits {
 
 /// State of a construct: its iteration, the results so far, and reasons to end.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Progress {
+pub struct ConstructProgress {
     /// The number of the current iteration; 0 before the first.
     pub iteration: u32,
     /// Iterations that count towards the limit.
@@ -49,7 +53,7 @@ pub struct Progress {
     /// Items that DECOMPOSE has had in this iteration.
     pub decomposed: Vec<Id>,
     /// Items that this run could not verify. The run does not ask about them again.
-    pub unverified: Vec<NotVerified>,
+    pub unverified: Vec<UnverifiedItem>,
     /// Issues that this run got no usable answer about: it does not ask about them again.
     pub uninvestigated: Vec<Id>,
     /// Dollars spent so far.
@@ -57,15 +61,15 @@ pub struct Progress {
     /// A run was ended because the money was used up, whatever `cost` knows of it.
     pub out_of_money: bool,
     /// The breaker's word about the iterations that are over.
-    pub tripped: Option<Tripped>,
+    pub tripped: Option<BreakerTrip>,
     /// Result of the breaker if the current iteration has nothing more to do.
-    pub tripped_after: Option<Tripped>,
+    pub tripped_after: Option<BreakerTrip>,
     /// Something else wants the end: a signal, a usage limit, a backend that cannot be used, a
     /// person, or the way in which the build loop ended.
-    pub halt: Option<End>,
+    pub halt: Option<LoopEnd>,
 }
 
-impl Progress {
+impl ConstructProgress {
     /// Read the progress from the journal. The loop itself sets `halt`.
     pub fn of(history: &History) -> Self {
         let staged = &history.construct;
@@ -93,8 +97,8 @@ impl Progress {
 }
 
 /// The iterations that are over: a stage that goes on, or DECOMPOSE, ends each.
-fn closed(laps: &[Lap]) -> &[Lap] {
-    let over = |lap: &Lap| {
+fn closed(laps: &[ConstructIteration]) -> &[ConstructIteration] {
+    let over = |lap: &ConstructIteration| {
         let last = lap.stages.last().map(|stage| stage.stage);
         matches!(last, Some(StageKind::Verify | StageKind::Decompose))
     };
@@ -106,7 +110,7 @@ fn closed(laps: &[Lap]) -> &[Lap] {
 
 /// Next step of a construct.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum ConstructStep {
     /// Make a plan of the spec.
     Plan,
     Investigate(Vec<Id>),
@@ -121,16 +125,16 @@ pub enum Step {
 
 /// A step and the iteration that it belongs to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Move {
+pub struct ConstructMove {
     /// The number of the iteration; a new one begins when it is higher than before.
     pub iteration: u32,
-    pub step: Step,
+    pub step: ConstructStep,
 }
 
 /// End of a construct, with the work that is left.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConstructEnd {
-    pub end: End,
+    pub end: LoopEnd,
     /// Work that is left, with the reasons, one line each.
     pub left: Vec<String>,
 }
@@ -144,8 +148,8 @@ impl ConstructEnd {
     /// The reason in words, without what is left.
     pub fn reason(&self) -> String {
         match &self.end {
-            End::Complete => "the spec is satisfied".to_owned(),
-            End::Blocked { .. } => "no work can go on".to_owned(),
+            LoopEnd::Complete => "the spec is satisfied".to_owned(),
+            LoopEnd::Blocked { .. } => "no work can go on".to_owned(),
             end => end.reason(),
         }
     }
@@ -171,93 +175,105 @@ pub fn needs_plan(plan: &Plan, spec: &str) -> bool {
 
 /// Decide what comes next. The order matters: what is finished is finished, even when a limit was
 /// reached by finishing it.
-pub fn next(plan: &Plan, spec: &str, limits: &Limits, progress: &Progress) -> Move {
+pub fn next(
+    plan: &Plan,
+    spec: &str,
+    limits: &ConstructLimits,
+    progress: &ConstructProgress,
+) -> ConstructMove {
     let here = progress.iteration;
     let unverified = &progress.unverified;
-    let end = |end: End| Move { iteration: here, step: Step::End(ended(plan, end, unverified)) };
+    let end = |end: LoopEnd| ConstructMove {
+        iteration: here,
+        step: ConstructStep::End(ended(plan, end, unverified)),
+    };
     let (stage, items) = crate::plan::next(plan);
     let has_record = plan.accepted_specs.iter().any(|accepted| accepted.spec == spec);
     if stage == Stage::Complete && has_record && progress.accepted != Some(false) {
-        return end(End::Complete);
+        return end(LoopEnd::Complete);
     }
     if let Some(halt) = &progress.halt {
         return end(halt.clone());
     }
     // A planner may find nothing to do; then it is for VERIFY to say whether that is so.
     let unplanned = needs_plan(plan, spec) && !progress.planned;
-    let next_lap = Progress {
+    let next_lap = ConstructProgress {
         unverified: unverified.clone(),
         uninvestigated: progress.uninvestigated.clone(),
-        ..Progress::default()
+        ..ConstructProgress::default()
     };
     let within = forward(plan, &items, progress).filter(|_| progress.under_way);
     let first = forward(plan, &items, &next_lap);
     if stage == Stage::Blocked || (within.is_none() && first.is_none() && !unplanned) {
         let why = left(plan, unverified);
         return end(match unverified.is_empty() {
-            true => End::Blocked { why },
-            false => End::NotVerified { why },
+            true => LoopEnd::Blocked { why },
+            false => LoopEnd::NotVerified { why },
         });
     }
     if let Some(tripped) = &progress.tripped {
-        return end(End::Breaker(tripped.clone()));
+        return end(LoopEnd::Breaker(tripped.clone()));
     }
     let limit = limits.cost.filter(|limit| progress.cost >= *limit || progress.out_of_money);
     // A backend may have a limit of its own: going on would only meet it again.
     if let Some(limit) = limit.or(progress.out_of_money.then_some(progress.cost)) {
-        return end(End::MaxCost { limit, spent: progress.cost });
+        return end(LoopEnd::MaxCost { limit, spent: progress.cost });
     }
     if unplanned {
-        return Move { iteration: here, step: Step::Plan };
+        return ConstructMove { iteration: here, step: ConstructStep::Plan };
     }
     if let Some(step) = within {
-        return Move { iteration: here, step };
+        return ConstructMove { iteration: here, step };
     }
     if let Some(tripped) = &progress.tripped_after {
-        return end(End::Breaker(tripped.clone()));
+        return end(LoopEnd::Breaker(tripped.clone()));
     }
     if progress.counted >= limits.iterations {
-        return end(End::MaxIterations(limits.iterations));
+        return end(LoopEnd::MaxIterations(limits.iterations));
     }
     match first {
-        Some(step) => Move { iteration: here.saturating_add(1), step },
-        None => end(End::Blocked { why: left(plan, unverified) }),
+        Some(step) => ConstructMove { iteration: here.saturating_add(1), step },
+        None => end(LoopEnd::Blocked { why: left(plan, unverified) }),
     }
 }
 
 /// The next stage of this iteration, if there is one left with something to do.
-fn forward(plan: &Plan, items: &[Item<'_>], progress: &Progress) -> Option<Step> {
+fn forward(
+    plan: &Plan,
+    items: &[StageItem<'_>],
+    progress: &ConstructProgress,
+) -> Option<ConstructStep> {
     let killed = items.iter().filter_map(|item| match item {
-        Item::Task(task) if matches!(task.state, State::Killed(_)) => Some(&task.id),
-        Item::Issue(issue) if issue.kill.is_some() => Some(&issue.id),
+        StageItem::Task(task) if matches!(task.state, TaskState::Killed(_)) => Some(&task.id),
+        StageItem::Issue(issue) if issue.kill.is_some() => Some(&issue.id),
         _ => None,
     });
     let mut killed = killed.peekable();
     if killed.peek().is_some() {
         let new = killed.find(|id| !progress.decomposed.contains(id));
-        return new.map(|id| Step::Decompose(id.clone()));
+        return new.map(|id| ConstructStep::Decompose(id.clone()));
     }
     let last = progress.last;
     let issues = plan.scoped_issues().map(|issue| &issue.id);
     let issues: Vec<Id> =
         issues.filter(|id| !progress.uninvestigated.contains(id)).cloned().collect();
     if last.is_none_or(|last| last == StageKind::Plan) && !issues.is_empty() {
-        return Some(Step::Investigate(issues));
+        return Some(ConstructStep::Investigate(issues));
     }
     let before_build =
         last.is_none_or(|last| matches!(last, StageKind::Plan | StageKind::Investigate));
-    if before_build && !runnable(plan, Trust::Claimed).is_empty() {
-        return Some(Step::Build);
+    if before_build && !runnable(plan, DependencyTrust::Claimed).is_empty() {
+        return Some(ConstructStep::Build);
     }
     if matches!(last, Some(StageKind::Verify | StageKind::Decompose)) {
         return None;
     }
     let asked = |id: Option<&Id>| progress.unverified.iter().any(|item| item.task.as_ref() == id);
-    let done = plan.scoped_tasks().filter(|t| t.state == State::Done && !asked(Some(&t.id)));
+    let done = plan.scoped_tasks().filter(|t| t.state == TaskState::Done && !asked(Some(&t.id)));
     let done: Vec<Id> = done.map(|t| t.id.clone()).collect();
     // The spec alone is verified only when nothing else is left to do.
     let verify = !done.is_empty() || (stage(plan) == Stage::Complete && !asked(None));
-    verify.then_some(Step::Verify(done))
+    verify.then_some(ConstructStep::Verify(done))
 }
 
 /// The stage that is under way, for another terminal. The plan is the truth; only where it has
@@ -271,22 +287,22 @@ pub fn current_stage(plan: &Plan, history: &History) -> &'static str {
     }
 }
 
-fn ended(plan: &Plan, end: End, unverified: &[NotVerified]) -> ConstructEnd {
-    let left = if end == End::Complete { Vec::new() } else { left(plan, unverified) };
+fn ended(plan: &Plan, end: LoopEnd, unverified: &[UnverifiedItem]) -> ConstructEnd {
+    let left = if end == LoopEnd::Complete { Vec::new() } else { left(plan, unverified) };
     ConstructEnd { end, left }
 }
 
 /// List the work that is left in scope, with the reasons, one line each.
-pub fn left(plan: &Plan, unverified: &[NotVerified]) -> Vec<String> {
-    let obstacles = obstacles(plan, Trust::Claimed);
+pub fn left(plan: &Plan, unverified: &[UnverifiedItem]) -> Vec<String> {
+    let obstacles = obstacles(plan, DependencyTrust::Claimed);
     let mut lines = Vec::new();
     for task in plan.scoped_tasks() {
         let obstacle = obstacles.iter().find(|(other, _)| std::ptr::eq(*other, task));
         let why = match (&task.state, obstacle) {
-            (State::Accepted | State::Skipped, _) => continue,
+            (TaskState::Accepted | TaskState::Skipped, _) => continue,
             (_, Some((_, why))) => why.to_string(),
-            (State::Killed(kill), None) => format!("killed: {}", kill.reason.as_str()),
-            (State::Done, None) => {
+            (TaskState::Killed(kill), None) => format!("killed: {}", kill.reason.as_str()),
+            (TaskState::Done, None) => {
                 match unverified.iter().find(|item| item.task.as_ref() == Some(&task.id)) {
                     Some(item) => {
                         lines.push(item.to_string());

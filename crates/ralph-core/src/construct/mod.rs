@@ -9,7 +9,7 @@
 //! [`next`] looks at the plan and at how far the construct has come, and says which stage is due and
 //! on what it works. [`prompts`] has the words for the agents of a stage, [`answer`] reads what they
 //! say: a value, or a problem with the question that may mend it. [`check`] knows what a bad plan
-//! is. [`apply`] turns answers into the new text of the plan, each stage as one write. [`Summary`]
+//! is. [`apply`] turns answers into the new text of the plan, each stage as one write. [`ConstructSummary`]
 //! tells what happened.
 //!
 //! Nothing here believes an agent further than its answer goes: ids that nobody knows are ignored,
@@ -27,12 +27,13 @@ mod summary;
 
 pub use built::built;
 pub use machine::{
-    ConstructEnd, Limits, Move, Progress, Step, current_stage, left, needs_plan, next,
+    ConstructEnd, ConstructLimits, ConstructMove, ConstructProgress, ConstructStep, current_stage,
+    left, needs_plan, next,
 };
 pub use similar::similar;
-pub use summary::{Summary, stage_words};
+pub use summary::{ConstructSummary, stage_words};
 
-pub use crate::cycle::Came;
+pub use crate::cycle::StageResult;
 
 /// Maximum number of times that work is broken down again.
 /// After that, ralph gives up on the task.

@@ -5,17 +5,17 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::construct::answer::{
-    Decomposition, Finding, Gap, GapKind, Investigation, NewIssue, NewTask, PlanAnswer,
-    SpecVerdict, TaskVerdict, Verdict,
+    Decomposition, Gap, GapKind, Investigation, InvestigationOutcome, NewIssue, NewTask,
+    PlanAnswer, SpecVerdict, TaskVerdict, VerdictWord,
 };
 use crate::construct::apply::{
-    self, Applied, Existing, Pen, PlanTarget, Verification, blocked, decomposed, give_up,
-    investigated, killed, planned, verified,
+    self, AppliedChange, EditContext, ExistingTasks, PlanTarget, Verification, blocked, decomposed,
+    give_up, investigated, killed, planned, verified,
 };
 use crate::construct::testing::{NOW, iteration_started, read, stage_ended};
-use crate::cycle::{Came, ConstructStart, Entry, Record, StageStart};
-use crate::format::{Format, codec};
-use crate::plan::{Edit, Kill, KillReason, next_task, verbs};
+use crate::cycle::{ConstructStart, JournalEntry, JournalRecord, StageResult, StageStart};
+use crate::format::{PlanFormat, codec};
+use crate::plan::{KillReason, KilledRun, PlanEdit, next_task, verbs};
 
 /// Chance as a list of numbers that is gone through again and again.
 struct Chance {
@@ -32,14 +32,14 @@ impl Chance {
 
     fn write(
         &mut self,
-        with: impl FnOnce(Pen<'_>) -> Result<Applied, crate::format::EditError>,
-    ) -> Applied {
+        with: impl FnOnce(EditContext<'_>) -> Result<AppliedChange, crate::format::EditError>,
+    ) -> AppliedChange {
         let ids = &mut self.ids;
         let mut random = || {
             *ids += 1;
             format!("{:04}", *ids % 10_000)
         };
-        with(Pen { at: NOW, random: &mut random }).unwrap()
+        with(EditContext { at: NOW, random: &mut random }).unwrap()
     }
 
     fn tasks(&mut self, most: u8) -> Vec<NewTask> {
@@ -78,26 +78,29 @@ struct World {
 }
 
 impl World {
-    fn record(&mut self, record: Record) {
-        self.history.add(&Entry { at: NOW.into(), record });
+    fn record(&mut self, record: JournalRecord) {
+        self.history.add(&JournalEntry { at: NOW.into(), record });
     }
 
-    fn take(&mut self, applied: Applied, came: &mut Came) {
+    fn take(&mut self, applied: AppliedChange, came: &mut StageResult) {
         self.text = applied.text;
         came.extend(&applied.came);
     }
 
-    fn kill(&mut self, id: &Id, came: &mut Came) {
-        let kill = Kill { reason: KillReason::Timeout, log: None };
+    fn kill(&mut self, id: &Id, came: &mut StageResult) {
+        let kill = KilledRun { reason: KillReason::Timeout, log: None };
         let applied = self.chance.write(|pen| killed(&self.text, id, &kill, pen));
         self.take(applied, came);
     }
 
     /// Tasks are built until none can run, one is killed, or the loop has had enough.
-    fn build(&mut self, came: &mut Came) {
+    fn build(&mut self, came: &mut StageResult) {
         for _ in 0..200 {
             let plan = read(&self.text);
-            let Some(task) = next_task(&plan, Trust::Claimed).map(|t| t.id.clone()) else { return };
+            let Some(task) = next_task(&plan, DependencyTrust::Claimed).map(|t| t.id.clone())
+            else {
+                return;
+            };
             match self.chance.of(8) {
                 0 => return self.kill(&task, came),
                 1 => {
@@ -111,21 +114,25 @@ impl World {
                 }
                 _ => {
                     let edits = verbs::done(&plan, &task, NOW).unwrap();
-                    self.text = codec(Format::Jsonl).edit(&self.text, &edits).unwrap();
+                    self.text = codec(PlanFormat::Jsonl).edit(&self.text, &edits).unwrap();
                     came.built.push(task);
                 }
             }
         }
     }
 
-    fn investigate(&mut self, issues: &[Id], came: &mut Came) {
+    fn investigate(&mut self, issues: &[Id], came: &mut StageResult) {
         let mut findings = Vec::new();
         for id in issues {
             match self.chance.of(6) {
                 0 => self.kill(id, came),
                 1 => {}
                 n => {
-                    let outcome = if n == 2 { Finding::OutOfScope } else { Finding::Tasks };
+                    let outcome = if n == 2 {
+                        InvestigationOutcome::OutOfScope
+                    } else {
+                        InvestigationOutcome::Tasks
+                    };
                     let tasks = self.chance.tasks(3);
                     let (issue_id, reason) = (String::new(), String::new());
                     findings.push((id.clone(), Investigation { issue_id, outcome, reason, tasks }));
@@ -137,11 +144,11 @@ impl World {
     }
 
     fn not_verified(&mut self, task: Option<Id>) {
-        let item = NotVerified { task, why: "nonsense".into(), log: "log".into() };
-        self.record(Record::NotVerified(item));
+        let item = UnverifiedItem { task, why: "nonsense".into(), log: "log".into() };
+        self.record(JournalRecord::NotVerified(item));
     }
 
-    fn verify(&mut self, tasks: &[Id], came: &mut Came) {
+    fn verify(&mut self, tasks: &[Id], came: &mut StageResult) {
         let (mut verdicts, mut silent) = (Vec::new(), Vec::new());
         for id in tasks {
             let word = match self.chance.of(5) {
@@ -150,8 +157,8 @@ impl World {
                     silent.push(id.clone());
                     continue;
                 }
-                1 => Verdict::Reject,
-                _ => Verdict::Accept,
+                1 => VerdictWord::Reject,
+                _ => VerdictWord::Accept,
             };
             let gaps = self.chance.gaps();
             let task_id = id.to_string();
@@ -177,7 +184,7 @@ impl World {
         self.take(applied, came);
     }
 
-    fn decompose(&mut self, id: &Id, came: &mut Came) {
+    fn decompose(&mut self, id: &Id, came: &mut StageResult) {
         let applied = match self.chance.of(4) {
             0 => self.chance.write(|pen| give_up(&self.text, id, "no", pen)),
             // The answer got lost, and the host did nothing about it.
@@ -193,34 +200,34 @@ impl World {
         self.take(applied, came);
     }
 
-    fn perform(&mut self, step: &Step) {
+    fn perform(&mut self, step: &ConstructStep) {
         let (stage, item) = match step {
-            Step::Plan => (StageKind::Plan, None),
-            Step::Investigate(_) => (StageKind::Investigate, None),
-            Step::Build => (StageKind::Build, None),
-            Step::Verify(_) => (StageKind::Verify, None),
-            Step::Decompose(id) => (StageKind::Decompose, Some(id.clone())),
-            Step::End(_) => return,
+            ConstructStep::Plan => (StageKind::Plan, None),
+            ConstructStep::Investigate(_) => (StageKind::Investigate, None),
+            ConstructStep::Build => (StageKind::Build, None),
+            ConstructStep::Verify(_) => (StageKind::Verify, None),
+            ConstructStep::Decompose(id) => (StageKind::Decompose, Some(id.clone())),
+            ConstructStep::End(_) => return,
         };
         let iteration = self.history.construct.iteration;
         let start = StageStart { stage, iteration, id: "x".into(), item };
-        self.record(Record::StageStarted(start));
-        let mut came = Came::default();
+        self.record(JournalRecord::StageStarted(start));
+        let mut came = StageResult::default();
         match step {
-            Step::Plan => {
+            ConstructStep::Plan => {
                 let tasks = self.chance.tasks(6);
                 let answer = PlanAnswer { tasks, ..PlanAnswer::default() };
-                let (format, existing) = (Format::Jsonl, Existing::Merge);
+                let (format, existing) = (PlanFormat::Jsonl, ExistingTasks::Merge);
                 let target =
                     PlanTarget { format, spec: Some("s.md"), file: None, existing, title: "s" };
                 let applied = self.chance.write(|pen| planned(&self.text, &target, &answer, pen));
                 self.take(applied, &mut came);
             }
-            Step::Investigate(issues) => self.investigate(issues, &mut came),
-            Step::Build => self.build(&mut came),
-            Step::Verify(tasks) => self.verify(tasks, &mut came),
-            Step::Decompose(id) => self.decompose(id, &mut came),
-            Step::End(_) => {}
+            ConstructStep::Investigate(issues) => self.investigate(issues, &mut came),
+            ConstructStep::Build => self.build(&mut came),
+            ConstructStep::Verify(tasks) => self.verify(tasks, &mut came),
+            ConstructStep::Decompose(id) => self.decompose(id, &mut came),
+            ConstructStep::End(_) => {}
         }
         let left = left(&read(&self.text), &[]).len();
         self.record(stage_ended(stage, iteration, came, left));
@@ -228,22 +235,22 @@ impl World {
 }
 
 /// A stage has something to do.
-fn has_work(plan: &Plan, step: &Step) -> bool {
+fn has_work(plan: &Plan, step: &ConstructStep) -> bool {
     match step {
-        Step::Plan => needs_plan(plan, "s.md"),
-        Step::Investigate(issues) => {
+        ConstructStep::Plan => needs_plan(plan, "s.md"),
+        ConstructStep::Investigate(issues) => {
             !issues.is_empty() && issues.iter().all(|id| plan.issue(id).is_some())
         }
-        Step::Build => next_task(plan, Trust::Claimed).is_some(),
-        Step::Verify(tasks) => {
-            let done = |id: &Id| plan.task(id).is_some_and(|t| t.state == State::Done);
+        ConstructStep::Build => next_task(plan, DependencyTrust::Claimed).is_some(),
+        ConstructStep::Verify(tasks) => {
+            let done = |id: &Id| plan.task(id).is_some_and(|t| t.state == TaskState::Done);
             tasks.iter().all(done) && (!tasks.is_empty() || stage(plan) == Stage::Complete)
         }
-        Step::Decompose(id) => {
-            plan.task(id).is_some_and(|t| matches!(t.state, State::Killed(_)))
+        ConstructStep::Decompose(id) => {
+            plan.task(id).is_some_and(|t| matches!(t.state, TaskState::Killed(_)))
                 || plan.issue(id).is_some_and(|i| i.kill.is_some())
         }
-        Step::End(_) => true,
+        ConstructStep::End(_) => true,
     }
 }
 
@@ -253,25 +260,25 @@ proptest! {
     fn a_construct_always_ends_whatever_the_agents_answer(
         numbers in prop::collection::vec(any::<u8>(), 8..64), iterations in 1..8_u32,
     ) {
-        let other = Edit::AddTask {
+        let other = PlanEdit::AddTask {
             task: crate::plan::Task { id: "t-othr".into(), name: "other".into(), spec: Some("o.md".into()), ..Default::default() },
             after: None,
         };
-        let text = codec(Format::Jsonl).edit("", &[other, Edit::UseSpec("s.md".into())]).unwrap();
+        let text = codec(PlanFormat::Jsonl).edit("", &[other, PlanEdit::UseSpec("s.md".into())]).unwrap();
         let chance = Chance { numbers, at: 0, ids: 0 };
         let mut world = World { text, history: History::default(), chance };
-        world.record(Record::ConstructStarted(ConstructStart { spec: "s.md".into(), counted: 0 }));
-        let limits = Limits { iterations, cost: None };
+        world.record(JournalRecord::ConstructStarted(ConstructStart { spec: "s.md".into(), counted: 0 }));
+        let limits = ConstructLimits { iterations, cost: None };
         let mut steps = 0_usize;
         let end = loop {
             let plan = read(&world.text);
-            let Move { iteration, step } = next(&plan, "s.md", &limits, &Progress::of(&world.history));
+            let ConstructMove { iteration, step } = next(&plan, "s.md", &limits, &ConstructProgress::of(&world.history));
             prop_assert!(has_work(&plan, &step), "{:?} has nothing to do", step);
-            if let Step::End(end) = step {
+            if let ConstructStep::End(end) = step {
                 break end;
             }
             prop_assert!(iteration <= iterations, "iteration {}", iteration);
-            prop_assert_eq!(iteration == 0, step == Step::Plan);
+            prop_assert_eq!(iteration == 0, step == ConstructStep::Plan);
             if iteration > world.history.construct.iteration {
                 prop_assert_eq!(iteration, world.history.construct.iteration + 1);
                 world.record(iteration_started(iteration));
@@ -282,12 +289,12 @@ proptest! {
             prop_assert!(steps < 2_000, "it does not end");
         };
         let plan = read(&world.text);
-        let complete = end.end == End::Complete;
+        let complete = end.end == LoopEnd::Complete;
         prop_assert!(!complete || plan.accepted_specs.iter().any(|a| a.spec == "s.md"));
         prop_assert!(!complete || (end.left.is_empty() && stage(&plan) == Stage::Complete));
         prop_assert_eq!(complete, end.exit_code() == 0);
         prop_assert!(plan.task(&"t-othr".into()).is_some());
-        let summary = crate::construct::Summary::of(&world.history.construct, &end);
+        let summary = crate::construct::ConstructSummary::of(&world.history.construct, &end);
         prop_assert!(!summary.lines().is_empty());
         prop_assert_eq!(apply::depth(&plan, &"t-othr".into()), 0);
     }

@@ -18,14 +18,14 @@ use minijinja::context;
 use minijinja::value::Value;
 use schemars::JsonSchema;
 
-use crate::cycle::Ruling;
+use crate::cycle::ScopeRuling;
 
 use super::answer::{Decomposition, Investigation, NewTask, PlanAnswer, SpecVerdict, TaskVerdict};
-use crate::format::Format;
+use crate::format::PlanFormat;
 use crate::gate::GateCheck;
-use crate::plan::{Issue, Kill, KillReason, State, Task};
+use crate::plan::{Issue, KillReason, KilledRun, Task, TaskState};
 use crate::prompt::markdown::{both_ends, code, fenced, one_line};
-use crate::prompt::{Template, TemplateError, Templates, item_values, stage_values};
+use crate::prompt::{PromptTemplate, PromptTemplates, TemplateError, item_values, stage_values};
 use crate::text::clip;
 
 /// Characters of a spec and of a diff.
@@ -67,7 +67,7 @@ pub struct VerifyInput<'a> {
     /// Results of the gates when the work landed.
     pub gates: &'a [GateCheck],
     /// Issues that were ruled out of scope before.
-    pub rulings: &'a [Ruling],
+    pub rulings: &'a [ScopeRuling],
 }
 
 /// Item whose work was killed.
@@ -85,7 +85,7 @@ pub struct DecomposeInput<'a> {
     /// Item whose work was killed.
     pub item: KilledItem<'a>,
     /// Reason for the kill, and the log of the killed run.
-    pub kill: &'a Kill,
+    pub kill: &'a KilledRun,
     /// Spec of the item.
     pub spec: SpecText<'a>,
     /// The log of the killed run; only a sample of it is told.
@@ -96,14 +96,14 @@ pub struct DecomposeInput<'a> {
 
 /// The prompt of PLAN. `tasks` are those that the plan has already.
 pub fn plan(
-    templates: &Templates,
+    templates: &PromptTemplates,
     spec: SpecText<'_>,
     tasks: &[Task],
-    format: Format,
+    format: PlanFormat,
 ) -> Result<String, TemplateError> {
     let values = values::<PlanAnswer>(spec, "", "");
     let values = context! { format => format.file_name(), ..values };
-    let mut out = begin(templates, Template::Plan, &values)?;
+    let mut out = begin(templates, PromptTemplate::Plan, &values)?;
     spec_block(&mut out, spec);
     task_list(&mut out, "Tasks That The Plan Has", tasks);
     Ok(out)
@@ -111,13 +111,13 @@ pub fn plan(
 
 /// The prompt of INVESTIGATE for one issue. `task` is the one that the issue came from.
 pub fn investigate(
-    templates: &Templates,
+    templates: &PromptTemplates,
     issue: &Issue,
     task: Option<&Task>,
     spec: SpecText<'_>,
 ) -> Result<String, TemplateError> {
     let values = values::<Investigation>(spec, issue.id.as_str(), &issue.desc);
-    let mut out = begin(templates, Template::Investigate, &values)?;
+    let mut out = begin(templates, PromptTemplate::Investigate, &values)?;
     issue_block(&mut out, issue);
     if let Some(task) = task {
         out.push_str("\nThe issue came from this task:\n\n");
@@ -128,9 +128,12 @@ pub fn investigate(
 }
 
 /// The prompt of VERIFY for one task.
-pub fn verify(templates: &Templates, input: &VerifyInput<'_>) -> Result<String, TemplateError> {
+pub fn verify(
+    templates: &PromptTemplates,
+    input: &VerifyInput<'_>,
+) -> Result<String, TemplateError> {
     let values = values::<TaskVerdict>(input.spec, input.task.id.as_str(), &input.task.name);
-    let mut out = begin(templates, Template::Verify, &values)?;
+    let mut out = begin(templates, PromptTemplate::Verify, &values)?;
     task_block(&mut out, input.task);
     let whole = input.diff_command.map(|command| format!("run {}", code(command)));
     match input.diff.trim().is_empty() {
@@ -154,14 +157,14 @@ pub fn verify(templates: &Templates, input: &VerifyInput<'_>) -> Result<String, 
 
 /// The prompt of VERIFY for the spec as a whole.
 pub fn verify_spec(
-    templates: &Templates,
+    templates: &PromptTemplates,
     spec: SpecText<'_>,
     tasks: &[Task],
     issues: &[Issue],
-    rulings: &[Ruling],
+    rulings: &[ScopeRuling],
 ) -> Result<String, TemplateError> {
     let values = values::<SpecVerdict>(spec, "", "");
-    let mut out = begin(templates, Template::VerifySpec, &values)?;
+    let mut out = begin(templates, PromptTemplate::VerifySpec, &values)?;
     spec_block(&mut out, spec);
     task_list(&mut out, "Tasks", tasks);
     if !issues.is_empty() {
@@ -176,7 +179,7 @@ pub fn verify_spec(
 
 /// Write the prompt of DECOMPOSE for a killed item.
 pub fn decompose(
-    templates: &Templates,
+    templates: &PromptTemplates,
     input: &DecomposeInput<'_>,
 ) -> Result<String, TemplateError> {
     let (id, title) = match input.item {
@@ -184,7 +187,7 @@ pub fn decompose(
         KilledItem::Issue(issue) => (&issue.id, &issue.desc),
     };
     let values = values::<Decomposition>(input.spec, id.as_str(), title);
-    let mut out = begin(templates, Template::Decompose, &values)?;
+    let mut out = begin(templates, PromptTemplate::Decompose, &values)?;
     match input.item {
         KilledItem::Task(task) => task_block(&mut out, task),
         KilledItem::Issue(issue) => issue_block(&mut out, issue),
@@ -215,8 +218,8 @@ fn values<T: JsonSchema>(spec: SpecText<'_>, id: &str, title: &str) -> Value {
 
 /// The instructions, and the rule about what follows.
 fn begin(
-    templates: &Templates,
-    template: Template,
+    templates: &PromptTemplates,
+    template: PromptTemplate,
     values: &Value,
 ) -> Result<String, TemplateError> {
     let instructions = templates.render(template, values)?;
@@ -269,7 +272,7 @@ fn task_block(out: &mut String, task: &Task) {
     if let Some(reason) = &task.reject {
         let _ = write!(text, "\nRejected before:\n{}\n", clip(reason, MIDDLE));
     }
-    if let State::Blocked(reason) | State::Failed(Some(reason)) = &task.state {
+    if let TaskState::Blocked(reason) | TaskState::Failed(Some(reason)) = &task.state {
         let _ = write!(text, "\n{}:\n{}\n", task.state.word(), clip(reason, MIDDLE));
     }
     let _ = write!(out, "\nThe task is {}.\n", code(task.id.as_str()));
@@ -278,7 +281,7 @@ fn task_block(out: &mut String, task: &Task) {
 
 /// Write the issues that were ruled out of scope.
 /// If there are many, write only the newest.
-fn ruling_block(out: &mut String, rulings: &[Ruling]) {
+fn ruling_block(out: &mut String, rulings: &[ScopeRuling]) {
     if rulings.is_empty() {
         return;
     }
@@ -288,7 +291,7 @@ fn ruling_block(out: &mut String, rulings: &[Ruling]) {
          place in the spec.\n",
     );
     let mut text = String::new();
-    for Ruling { issue, reason } in rulings.iter().rev().take(LISTED) {
+    for ScopeRuling { issue, reason } in rulings.iter().rev().take(LISTED) {
         let _ = writeln!(text, "- {}\n  ruled out: {}", said(issue), said(reason));
     }
     block(out, "Ruled Out Of Scope", &text, MIDDLE, None);

@@ -25,14 +25,14 @@ fn issue() -> Issue {
     Issue { id: "i-1a2b".into(), desc: "Is `1 +` an error?".into(), ..Issue::default() }
 }
 
-fn kill() -> Kill {
-    Kill { reason: KillReason::ContextLimit, log: Some("build/ralph-logs/a.log".into()) }
+fn kill() -> KilledRun {
+    KilledRun { reason: KillReason::ContextLimit, log: Some("build/ralph-logs/a.log".into()) }
 }
 
 fn all(text: &str, log: &str) -> Vec<String> {
-    let templates = Templates::embedded();
+    let templates = PromptTemplates::embedded();
     let (task, issue, kill) = (task(), issue(), kill());
-    let rulings = [Ruling { issue: text.to_owned(), reason: text.to_owned() }];
+    let rulings = [ScopeRuling { issue: text.to_owned(), reason: text.to_owned() }];
     let input = VerifyInput {
         task: &task,
         spec: spec(text),
@@ -49,7 +49,7 @@ fn all(text: &str, log: &str) -> Vec<String> {
         depth: 1,
     };
     vec![
-        plan(&templates, spec(text), slice::from_ref(&task), Format::Progress).unwrap(),
+        plan(&templates, spec(text), slice::from_ref(&task), PlanFormat::Progress).unwrap(),
         investigate(&templates, &issue, Some(&task), spec(text)).unwrap(),
         verify(&templates, &input).unwrap(),
         verify_spec(
@@ -95,7 +95,7 @@ fn every_prompt_has_its_material_the_rule_about_it_and_the_fields_of_its_answer(
 fn a_spec_of_five_megabytes_is_cut_and_the_prompt_says_which_file_has_it() {
     let long = |words: usize| format!("# Start\n{}\n# The end", "word ".repeat(words));
     let (huge, text) = (long(1_000_000), long(20_000));
-    let plan = plan(&Templates::embedded(), spec(&huge), &[], Format::Jsonl).unwrap();
+    let plan = plan(&PromptTemplates::embedded(), spec(&huge), &[], PlanFormat::Jsonl).unwrap();
     for prompt in all(&text, &text).into_iter().chain([plan]) {
         assert!(prompt.len() < 250_000, "{}", prompt.len());
         assert!(prompt.contains("characters of the middle are left out"), "{}", &prompt[..2000]);
@@ -106,7 +106,7 @@ fn a_spec_of_five_megabytes_is_cut_and_the_prompt_says_which_file_has_it() {
 #[test]
 fn free_text_has_no_file_to_point_to() {
     let free = SpecText { name: "add a --help", file: None, text: "add a --help" };
-    let prompt = plan(&Templates::embedded(), free, &[], Format::Jsonl).unwrap();
+    let prompt = plan(&PromptTemplates::embedded(), free, &[], PlanFormat::Jsonl).unwrap();
     assert!(prompt.contains("BEGIN THE SPEC\n```\nadd a --help\n```\nEND THE SPEC"), "{prompt}");
     assert!(
         !prompt.contains("The spec is `") && !prompt.contains("Give each a `phase`"),
@@ -116,11 +116,11 @@ fn free_text_has_no_file_to_point_to() {
 
 #[test]
 fn an_override_keeps_the_material() {
-    let mut templates = Templates::embedded();
+    let mut templates = PromptTemplates::embedded();
     templates
-        .replace(Template::Plan, "ralph/prompts/plan-prompt.md", "Plan {{ spec.name }}!")
+        .replace(PromptTemplate::Plan, "ralph/prompts/plan-prompt.md", "Plan {{ spec.name }}!")
         .unwrap();
-    let prompt = plan(&templates, spec("It adds."), &[], Format::Jsonl).unwrap();
+    let prompt = plan(&templates, spec("It adds."), &[], PlanFormat::Jsonl).unwrap();
     assert!(prompt.starts_with("Plan calc.md!\n\n# Material\n") && prompt.contains("It adds."));
 }
 
@@ -129,7 +129,7 @@ fn the_answer_that_a_template_asks_for_is_the_one_that_is_read() {
     let text = r#"{"task_id":"t-1a2b","verdict":"reject","reason":"x","gaps":[{"kind":"test_coverage","description":"d","title":"t","accept":["a"]}]}"#;
     let said = &BackendAnswer { structured: None, text: text.to_owned() };
     assert_eq!(answer::task_verdict(said, &task()).unwrap().gaps.len(), 1);
-    assert!(answer::plan(said, &Plan::empty(Format::Jsonl)).is_err());
+    assert!(answer::plan(said, &Plan::empty(PlanFormat::Jsonl)).is_err());
 }
 
 proptest! {

@@ -14,17 +14,17 @@ const SHARED_OF_TEN: usize = 8;
 
 /// Whether two texts say the same.
 pub fn similar(a: &str, b: &str) -> bool {
-    Words::new(a).similar(&Words::new(b))
+    WordSet::new(a).similar(&WordSet::new(b))
 }
 
 /// A text as the set of its words, for many comparisons.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct WordSet {
     words: BTreeSet<String>,
     numbers: BTreeSet<String>,
 }
 
-impl Words {
+impl WordSet {
     /// Split a text into the set of its words.
     pub(super) fn new(text: &str) -> Self {
         let words: BTreeSet<String> = text

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::machine::ConstructEnd;
-use crate::cycle::{Came, End, StageEnd, StageKind, Staged};
+use crate::cycle::{ConstructState, LoopEnd, StageEnd, StageKind, StageResult};
 use crate::plan::Id;
 use crate::words::{dollars, elapsed};
 
@@ -13,18 +13,18 @@ const NAMED: usize = 6;
 
 /// A construct from its first iteration to its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Summary {
+pub struct ConstructSummary {
     /// Name of the spec.
     pub spec: String,
     /// End of the construct.
     #[serde(flatten)]
-    pub end: End,
+    pub end: LoopEnd,
     /// Reason for the end, in words.
     pub reason: String,
     /// Stages of all iterations, in order.
     pub stages: Vec<StageEnd>,
     /// Results of all stages together.
-    pub total: Came,
+    pub total: StageResult,
     /// Duration of all stages together, in milliseconds.
     #[serde(rename = "duration_ms")]
     pub took_ms: u64,
@@ -35,12 +35,12 @@ pub struct Summary {
     pub left: Vec<String>,
 }
 
-impl Summary {
+impl ConstructSummary {
     /// The summary of the last construct.
-    pub fn of(staged: &Staged, end: &ConstructEnd) -> Self {
+    pub fn of(staged: &ConstructState, end: &ConstructEnd) -> Self {
         let stages: Vec<StageEnd> =
             staged.laps.iter().flat_map(|lap| lap.stages.iter().cloned()).collect();
-        let mut total = Came::default();
+        let mut total = StageResult::default();
         stages.iter().for_each(|s| total.extend(&s.came));
         total.notes.clear();
         Self {
@@ -57,8 +57,8 @@ impl Summary {
 
     /// Format the summary as lines for people.
     pub fn lines(&self) -> Vec<String> {
-        let rows: Vec<Row> = self.stages.iter().map(Row::of).collect();
-        let width = |of: fn(&Row) -> &str| {
+        let rows: Vec<SummaryRow> = self.stages.iter().map(SummaryRow::of).collect();
+        let width = |of: fn(&SummaryRow) -> &str| {
             rows.iter().map(|row| of(row).chars().count()).max().unwrap_or(0)
         };
         let (words, time) = (width(|row| &row.words), width(|row| &row.took));
@@ -71,7 +71,7 @@ impl Summary {
                     n => format!("Iteration {n}"),
                 });
             }
-            let Row { stage, words: said, took, cost, notes } = row;
+            let SummaryRow { stage, words: said, took, cost, notes } = row;
             let line = format!("  {stage:<11}  {said:<words$}  {took:>time$}  {cost}");
             lines.push(line.trim_end().to_owned());
             lines.extend(notes.iter().map(|note| format!("  {:<11}  {note}", "")));
@@ -90,7 +90,7 @@ impl Summary {
 }
 
 /// Format the results of all stages as one line.
-fn totals(came: &Came) -> String {
+fn totals(came: &StageResult) -> String {
     let parts = [
         (came.built.len(), "built"),
         (came.accepted.len(), "accepted"),
@@ -108,7 +108,7 @@ fn totals(came: &Came) -> String {
     if said.is_empty() { "nothing moved".to_owned() } else { said.join(", ") }
 }
 
-struct Row {
+struct SummaryRow {
     stage: String,
     words: String,
     took: String,
@@ -116,7 +116,7 @@ struct Row {
     notes: Vec<String>,
 }
 
-impl Row {
+impl SummaryRow {
     fn of(end: &StageEnd) -> Self {
         Self {
             stage: end.stage.as_str().to_lowercase(),

@@ -1,24 +1,28 @@
 use super::*;
-use crate::cycle::{End, Lap};
+use crate::cycle::{ConstructIteration, LoopEnd};
 
 fn ids(words: &str) -> Vec<Id> {
     words.split_whitespace().map(Id::from).collect()
 }
 
-fn stage(stage: StageKind, came: Came, took_ms: u64, cost: Option<f64>) -> StageEnd {
+fn stage(stage: StageKind, came: StageResult, took_ms: u64, cost: Option<f64>) -> StageEnd {
     StageEnd { stage, iteration: 1, came, left: 1, cost, took_ms }
 }
 
-fn staged() -> Staged {
-    let build = Came { built: ids("t-1 t-2"), killed: ids("t-3"), ..Came::default() };
-    let investigate =
-        Came { resolved: ids("i-1 i-2"), created: ids("t-1 t-2 t-3"), ..Came::default() };
-    let split = Came { split: ids("t-3"), created: ids("t-4 t-5"), ..Came::default() };
-    let verify = Came {
+fn staged() -> ConstructState {
+    let build = StageResult { built: ids("t-1 t-2"), killed: ids("t-3"), ..StageResult::default() };
+    let investigate = StageResult {
+        resolved: ids("i-1 i-2"),
+        created: ids("t-1 t-2 t-3"),
+        ..StageResult::default()
+    };
+    let split =
+        StageResult { split: ids("t-3"), created: ids("t-4 t-5"), ..StageResult::default() };
+    let verify = StageResult {
         accepted: ids("t-1"),
         rejected: ids("t-2"),
         notes: vec!["a verdict about t-9 is ignored".into()],
-        ..Came::default()
+        ..StageResult::default()
     };
     let first = vec![
         stage(StageKind::Investigate, investigate, 40_000, Some(0.05)),
@@ -27,20 +31,23 @@ fn staged() -> Staged {
     ];
     let verified = stage(StageKind::Verify, verify, 5_000, Some(0.001));
     let second = vec![StageEnd { iteration: 2, ..verified }];
-    Staged {
+    ConstructState {
         spec: "calc.md".into(),
-        laps: vec![Lap { number: 1, stages: first }, Lap { number: 2, stages: second }],
-        ..Staged::default()
+        laps: vec![
+            ConstructIteration { number: 1, stages: first },
+            ConstructIteration { number: 2, stages: second },
+        ],
+        ..ConstructState::default()
     }
 }
 
 fn end() -> ConstructEnd {
-    ConstructEnd { end: End::MaxIterations(2), left: vec!["t-2 B: to be done".into()] }
+    ConstructEnd { end: LoopEnd::MaxIterations(2), left: vec!["t-2 B: to be done".into()] }
 }
 
 #[test]
 fn the_summary_tells_each_stage_what_it_took_and_what_is_left() {
-    let text = Summary::of(&staged(), &end()).lines().join("\n");
+    let text = ConstructSummary::of(&staged(), &end()).lines().join("\n");
     assert_eq!(
         text,
         "Iteration 1\n  \
@@ -58,7 +65,7 @@ fn the_summary_tells_each_stage_what_it_took_and_what_is_left() {
 
 #[test]
 fn the_summary_as_data_has_the_same_numbers() {
-    let value = serde_json::to_value(Summary::of(&staged(), &end())).unwrap();
+    let value = serde_json::to_value(ConstructSummary::of(&staged(), &end())).unwrap();
     assert_eq!(value["status"], "max_iterations_reached");
     assert_eq!(value["stages"][1]["stage"], "build");
     assert_eq!(value["stages"][1]["iteration"], 1);

@@ -1,26 +1,28 @@
 //! Helpers that the tests of construct share.
 
 use super::answer::NewTask;
-use super::apply::{Applied, Pen};
-use crate::cycle::{Came, IterationStart, Record, StageEnd, StageKind};
-use crate::format::{EditError, Format, codec};
-use crate::plan::{Id, Plan, State, Task};
+use super::apply::{AppliedChange, EditContext};
+use crate::cycle::{IterationStart, JournalRecord, StageEnd, StageKind, StageResult};
+use crate::format::{EditError, PlanFormat, codec};
+use crate::plan::{Id, Plan, Task, TaskState};
 
 /// A time as the host would give it.
 pub(super) const NOW: &str = "2026-02-03T04:05:06Z";
 
 /// Do something with a pen whose dice count up.
-pub(super) fn with_pen(mut write: impl FnMut(Pen<'_>) -> Result<Applied, EditError>) -> Applied {
+pub(super) fn with_pen(
+    mut write: impl FnMut(EditContext<'_>) -> Result<AppliedChange, EditError>,
+) -> AppliedChange {
     let mut n = 0_u32;
     let mut random = || {
         n += 1;
         format!("n{n:03}")
     };
-    write(Pen { at: NOW, random: &mut random }).unwrap()
+    write(EditContext { at: NOW, random: &mut random }).unwrap()
 }
 
 pub(super) fn read(text: &str) -> Plan {
-    codec(Format::Jsonl).parse(text).unwrap()
+    codec(PlanFormat::Jsonl).parse(text).unwrap()
 }
 
 /// A plan.jsonl of the spec `s.md` with these records, written with single quotes.
@@ -42,7 +44,7 @@ pub(super) fn task(key: &str, name: &str, deps: &[&str]) -> NewTask {
 }
 
 /// Ids and states of the live tasks.
-pub(super) fn states(plan: &Plan) -> Vec<(&str, State)> {
+pub(super) fn states(plan: &Plan) -> Vec<(&str, TaskState)> {
     plan.tasks.iter().map(|task| (task.id.as_str(), task.state.clone())).collect()
 }
 
@@ -56,11 +58,16 @@ pub(super) fn texts(ids: &[Id]) -> Vec<&str> {
 }
 
 /// Create the record for the start of an iteration.
-pub(super) fn iteration_started(iteration: u32) -> Record {
-    Record::IterationStarted(IterationStart { iteration, spec: "s.md".into() })
+pub(super) fn iteration_started(iteration: u32) -> JournalRecord {
+    JournalRecord::IterationStarted(IterationStart { iteration, spec: "s.md".into() })
 }
 
 /// The end of a stage that took a moment and cost nothing.
-pub(super) fn stage_ended(stage: StageKind, iteration: u32, came: Came, left: usize) -> Record {
-    Record::StageEnded(StageEnd { stage, iteration, came, left, cost: None, took_ms: 1 })
+pub(super) fn stage_ended(
+    stage: StageKind,
+    iteration: u32,
+    came: StageResult,
+    left: usize,
+) -> JournalRecord {
+    JournalRecord::StageEnded(StageEnd { stage, iteration, came, left, cost: None, took_ms: 1 })
 }

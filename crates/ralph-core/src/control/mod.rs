@@ -13,13 +13,13 @@
 
 mod queue;
 
-pub use queue::{Entry, Queue, QueueError};
+pub use queue::{CommandQueue, QueueError, QueuedCommand};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::config::{self, Config, Flag, flag_layer};
+use crate::config::{self, Config, ConfigFlag, flag_layer};
 use crate::plan::Id;
 use crate::text::clip;
 use crate::text::shell_word;
@@ -40,7 +40,7 @@ pub const SETTINGS: [(&str, &str); 6] = [
 
 /// Command of an operator to a running loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Command {
+pub enum LoopCommand {
     /// Start nothing new.
     Pause,
     /// Continue after a pause.
@@ -56,19 +56,19 @@ pub enum Command {
     /// Retry a task.
     Retry(Id),
     /// Change a setting of the running loop and of `ralph.toml`.
-    Set(Setting),
+    Set(CheckedSetting),
 }
 
 /// A change of a setting that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct CheckedSetting {
     /// Name of the key, one of [`SETTINGS`].
     pub key: &'static str,
     /// The value, as on a command line.
     pub value: String,
 }
 
-impl Setting {
+impl CheckedSetting {
     /// A setting by our key or by the name of its variable, and its value.
     pub fn new(name: &str, value: &str) -> Result<Self, String> {
         let Some((variable, key)) =
@@ -93,7 +93,7 @@ impl Setting {
 
     /// Apply the setting to a configuration.
     pub fn apply(&self, config: &mut Config) -> Result<(), String> {
-        let flag = Flag { name: self.key, key: self.key, value: self.value.clone() };
+        let flag = ConfigFlag { name: self.key, key: self.key, value: self.value.clone() };
         let layer = flag_layer(&[flag]).map_err(|errors| errors.to_string())?;
         config::apply(config, &layer).ok_or_else(|| format!("`{}` cannot be set", self.key))
     }
@@ -149,11 +149,11 @@ impl OperatorCommand {
 
     /// The stop that a signal asks for.
     pub fn of_signal(id: &str) -> Self {
-        Self::new(format!("{}{id}", Self::SIGNAL), &Command::Stop)
+        Self::new(format!("{}{id}", Self::SIGNAL), &LoopCommand::Stop)
     }
 
     /// Create the journal's form of a command with this id.
-    pub fn new(id: impl Into<String>, command: &Command) -> Self {
+    pub fn new(id: impl Into<String>, command: &LoopCommand) -> Self {
         Self {
             id: id.into(),
             command: command.kind(),
@@ -176,7 +176,7 @@ impl OperatorCommand {
     }
 }
 
-impl Command {
+impl LoopCommand {
     /// Return the kind of the command.
     pub fn kind(&self) -> CommandKind {
         match self {
@@ -202,7 +202,7 @@ impl Command {
             Self::Pause | Self::Resume | Self::Stop | Self::KillAttempt => None,
             Self::Skip(task) | Self::Retry(task) => Some(task.to_string()),
             Self::Note(text) => Some(text.clone()),
-            Self::Set(Setting { key, value }) => Some(format!("{key} = {value}")),
+            Self::Set(CheckedSetting { key, value }) => Some(format!("{key} = {value}")),
         }
     }
 
@@ -215,7 +215,7 @@ impl Command {
             Self::KillAttempt => Some("ralph kill-attempt".to_owned()),
             Self::Skip(task) => Some(format!("ralph skip {}", shell_word(task.as_str()))),
             Self::Retry(task) => Some(format!("ralph task retry {}", shell_word(task.as_str()))),
-            Self::Set(Setting { key, value }) => {
+            Self::Set(CheckedSetting { key, value }) => {
                 Some(format!("ralph config set {key} {}", shell_word(value)))
             }
         }
@@ -228,7 +228,7 @@ impl Command {
             Self::Pause | Self::Resume | Self::Stop | Self::KillAttempt => {}
             Self::Skip(task) | Self::Retry(task) => value["task_id"] = json!(task),
             Self::Note(text) => value["note"] = json!(text),
-            Self::Set(Setting { key, value: new }) => {
+            Self::Set(CheckedSetting { key, value: new }) => {
                 value["key"] = json!(key);
                 value["value"] = json!(new);
             }
@@ -262,7 +262,7 @@ impl Command {
             "kill-attempt" => Self::KillAttempt,
             "retry-task" | "retry" => Self::Retry(task()?),
             "set-setting" => {
-                Self::Set(Setting::new(&text(&["key", "setting"])?, &text(&["value"])?)?)
+                Self::Set(CheckedSetting::new(&text(&["key", "setting"])?, &text(&["value"])?)?)
             }
             "" => return Err(format!("there is no command in {}", clip(&entry.to_string(), 80))),
             other => return Err(format!("there is no command `{}`", clip(other, 40))),
@@ -289,7 +289,7 @@ impl DoubtedCommand {
 
 /// Activity of the loop when a command comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing<'a> {
+pub enum LoopActivity<'a> {
     /// The loop starts. All commands in the file were sent before.
     Starting,
     /// An attempt on this task runs.
@@ -302,7 +302,7 @@ pub enum Doing<'a> {
 
 /// Immediate effect of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum CommandEffect {
     /// The command is only recorded: pause, resume, note.
     Noted,
     /// The loop ends before it begins anything new.
@@ -316,12 +316,12 @@ pub enum Effect {
     /// The task is open for a retry.
     Retry(Id),
     /// The setting is changed; while something runs that has to wait for its end.
-    Set(Setting),
+    Set(CheckedSetting),
     /// There is nothing to do, for this reason.
     Nothing(&'static str),
 }
 
-impl Effect {
+impl CommandEffect {
     /// Whether doing it a second time changes nothing, so that a crash may make it happen again.
     pub fn is_redone(&self) -> bool {
         matches!(self, Self::Skip(_) | Self::EndThenSkip(_) | Self::Retry(_) | Self::Set(_))
@@ -329,46 +329,50 @@ impl Effect {
 }
 
 /// Return the effect of a command on a loop with this activity.
-pub fn effect(command: &Command, doing: Doing<'_>) -> Effect {
+pub fn effect(command: &LoopCommand, doing: LoopActivity<'_>) -> CommandEffect {
     match (command, doing) {
-        (Command::Pause | Command::Resume | Command::Note(_), _) => Effect::Noted,
-        (Command::Stop | Command::KillAttempt, Doing::Starting) => {
-            Effect::Nothing("it was sent before this run began")
+        (LoopCommand::Pause | LoopCommand::Resume | LoopCommand::Note(_), _) => {
+            CommandEffect::Noted
         }
-        (Command::Stop, _) => Effect::Stop,
-        (Command::KillAttempt, Doing::Nothing) => Effect::Nothing("no attempt runs"),
-        (Command::KillAttempt, _) => Effect::End,
-        (Command::Skip(task), Doing::Attempt(now)) if task.as_str() == now => {
-            Effect::EndThenSkip(task.clone())
+        (LoopCommand::Stop | LoopCommand::KillAttempt, LoopActivity::Starting) => {
+            CommandEffect::Nothing("it was sent before this run began")
         }
-        (Command::Skip(task), _) => Effect::Skip(task.clone()),
-        (Command::Retry(task), _) => Effect::Retry(task.clone()),
-        (Command::Set(setting), _) => Effect::Set(setting.clone()),
+        (LoopCommand::Stop, _) => CommandEffect::Stop,
+        (LoopCommand::KillAttempt, LoopActivity::Nothing) => {
+            CommandEffect::Nothing("no attempt runs")
+        }
+        (LoopCommand::KillAttempt, _) => CommandEffect::End,
+        (LoopCommand::Skip(task), LoopActivity::Attempt(now)) if task.as_str() == now => {
+            CommandEffect::EndThenSkip(task.clone())
+        }
+        (LoopCommand::Skip(task), _) => CommandEffect::Skip(task.clone()),
+        (LoopCommand::Retry(task), _) => CommandEffect::Retry(task.clone()),
+        (LoopCommand::Set(setting), _) => CommandEffect::Set(setting.clone()),
     }
 }
 
 /// Describe the effect of a command and its time, for the sender.
-pub fn promise(command: &Command, doing: Doing<'_>) -> String {
+pub fn promise(command: &LoopCommand, doing: LoopActivity<'_>) -> String {
     let after = match doing {
-        Doing::Attempt(_) => "when the attempt that runs has ended",
-        Doing::Asking => "when the agents that are asked have answered",
-        Doing::Starting | Doing::Nothing => "at once",
+        LoopActivity::Attempt(_) => "when the attempt that runs has ended",
+        LoopActivity::Asking => "when the agents that are asked have answered",
+        LoopActivity::Starting | LoopActivity::Nothing => "at once",
     };
     match (command, effect(command, doing)) {
-        (_, Effect::Nothing(why)) => format!("nothing happens: {why}"),
-        (Command::Pause, _) => format!("the loop pauses {after}; `ralph resume` goes on"),
-        (Command::Resume, _) => "the loop goes on at once".into(),
-        (Command::Note(_), _) => "the next prompt has it, once".into(),
-        (Command::Stop, _) => format!("the loop ends {after}"),
-        (Command::KillAttempt, _) => {
+        (_, CommandEffect::Nothing(why)) => format!("nothing happens: {why}"),
+        (LoopCommand::Pause, _) => format!("the loop pauses {after}; `ralph resume` goes on"),
+        (LoopCommand::Resume, _) => "the loop goes on at once".into(),
+        (LoopCommand::Note(_), _) => "the next prompt has it, once".into(),
+        (LoopCommand::Stop, _) => format!("the loop ends {after}"),
+        (LoopCommand::KillAttempt, _) => {
             "what runs is ended now, its work is kept under a ref, and nothing is counted".into()
         }
-        (Command::Skip(task), Effect::EndThenSkip(_)) => {
+        (LoopCommand::Skip(task), CommandEffect::EndThenSkip(_)) => {
             format!("the attempt on {task} is ended now, and the task is left out")
         }
-        (Command::Skip(task), _) => format!("{task} is left out at once"),
-        (Command::Retry(task), _) => format!("{task} gets another chance at once"),
-        (Command::Set(setting), _) => format!("{} = {} {after}", setting.key, setting.value),
+        (LoopCommand::Skip(task), _) => format!("{task} is left out at once"),
+        (LoopCommand::Retry(task), _) => format!("{task} gets another chance at once"),
+        (LoopCommand::Set(setting), _) => format!("{} = {} {after}", setting.key, setting.value),
     }
 }
 

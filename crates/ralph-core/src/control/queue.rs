@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::Command;
+use super::LoopCommand;
 
 /// The member that holds what was not carried out yet.
 const PENDING: &str = "pending";
@@ -22,16 +22,16 @@ pub enum QueueError {
 
 /// One entry of the command queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct QueuedCommand {
     /// Unique id of the entry.
     pub id: String,
     /// The command, or why it is none.
-    pub read: Result<Command, String>,
+    pub read: Result<LoopCommand, String>,
 }
 
 /// Queue of commands in `commands.json`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Queue {
+pub struct CommandQueue {
     // Any JSON: anybody may write the file, and what ralph does not know stays in it.
     /// Members of the file that ralph does not know.
     rest: Map<String, Value>,
@@ -39,7 +39,7 @@ pub struct Queue {
     pending: Vec<Value>,
 }
 
-impl Queue {
+impl CommandQueue {
     /// Read the file. An empty one, and a bare list, are queues too.
     pub fn parse(text: &str) -> Result<Self, QueueError> {
         if text.trim().is_empty() {
@@ -66,7 +66,7 @@ impl Queue {
     }
 
     /// Add a command to the end.
-    pub fn push(&mut self, command: &Command, id: &str) {
+    pub fn push(&mut self, command: &LoopCommand, id: &str) {
         self.pending.push(command.to_json(id));
     }
 
@@ -92,8 +92,10 @@ impl Queue {
     }
 
     /// The entries that have an id, oldest first.
-    pub fn entries(&self) -> Vec<Entry> {
-        let entry = |value: &Value| Some(Entry { id: id_of(value)?, read: Command::read(value) });
+    pub fn entries(&self) -> Vec<QueuedCommand> {
+        let entry = |value: &Value| {
+            Some(QueuedCommand { id: id_of(value)?, read: LoopCommand::read(value) })
+        };
         self.pending.iter().filter_map(entry).collect()
     }
 

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::{additions, describe_loss};
-use crate::format::{EditError, Format, ParseError, codec};
+use crate::format::{EditError, ParseError, PlanFormat, codec};
 use crate::json;
 use crate::lines;
-use crate::plan::{Edit, Plan};
+use crate::plan::{Plan, PlanEdit};
 
 /// Members that say when and by whom a file was written.
 const STAMPS: [&str; 3] = ["version", "updatedAt", "updatedBy"];
@@ -23,10 +23,10 @@ const SWITCHES: [&str; 5] = ["needs_docs", "needsDocs", "retry_count", "retryCou
 pub(super) fn unmodelled(plan: &Plan, text: &str, now: &str) -> Result<Vec<String>, EditError> {
     let codec = codec(plan.format);
     let mut edits = additions(&plan.all_tasks());
-    if plan.format == Format::Jsonl {
-        edits.extend(plan.issues.iter().cloned().map(Edit::AddIssue));
-        edits.extend(plan.current_spec.iter().cloned().map(Edit::UseSpec));
-        edits.extend(plan.accepted_specs.iter().map(|accepted| Edit::AcceptSpec {
+    if plan.format == PlanFormat::Jsonl {
+        edits.extend(plan.issues.iter().cloned().map(PlanEdit::AddIssue));
+        edits.extend(plan.current_spec.iter().cloned().map(PlanEdit::UseSpec));
+        edits.extend(plan.accepted_specs.iter().map(|accepted| PlanEdit::AcceptSpec {
             spec: accepted.spec.clone(),
             at: accepted.at.clone().unwrap_or_default(),
         }));
@@ -34,7 +34,7 @@ pub(super) fn unmodelled(plan: &Plan, text: &str, now: &str) -> Result<Vec<Strin
     let title = plan.title.as_deref().unwrap_or_default();
     let again = codec.edit(&codec.empty(title, now), &edits)?;
     match plan.format {
-        Format::Progress => Ok(missing_lines(text, &again)),
+        PlanFormat::Progress => Ok(missing_lines(text, &again)),
         format => Ok(missing_members(records(format, text)?, records(format, &again)?)),
     }
 }
@@ -42,11 +42,11 @@ pub(super) fn unmodelled(plan: &Plan, text: &str, now: &str) -> Result<Vec<Strin
 /// An object of a file, and how messages call it.
 type NamedRecord = (String, Map<String, Value>);
 
-fn records(format: Format, text: &str) -> Result<Vec<NamedRecord>, ParseError> {
+fn records(format: PlanFormat, text: &str) -> Result<Vec<NamedRecord>, ParseError> {
     let value = |line: usize, raw: &str| {
         serde_json::from_str::<Value>(raw).map_err(|e| ParseError::new(line, e.to_string()))
     };
-    if format == Format::Jsonl {
+    if format == PlanFormat::Jsonl {
         let named = lines::records(text).map(|record| {
             let record = record?;
             let members = members(value(record.line.number, record.node.raw(text))?);

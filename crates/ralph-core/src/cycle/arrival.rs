@@ -57,7 +57,7 @@ pub struct ArrivalFacts {
 
 /// The answer to landed work that a rewritten branch lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnMissing {
+pub enum MissingWorkAnswer {
     /// Wait, and inform the person.
     Wait,
     /// `ralph land --rest`: bring the rest, and return the missing tasks to pending.
@@ -93,7 +93,7 @@ pub enum ArrivalStep {
 pub fn decide_arrival(
     line: &ArrivalLine,
     facts: &ArrivalFacts,
-    on_missing: OnMissing,
+    on_missing: MissingWorkAnswer,
 ) -> ArrivalStep {
     let Some(branch_at) = &facts.branch_at else { return without_branch(line) };
     if *branch_at == line.tip && line.arrived == line.tip {
@@ -125,7 +125,7 @@ fn move_branch(
     line: &ArrivalLine,
     facts: &ArrivalFacts,
     branch_at: &str,
-    on_missing: OnMissing,
+    on_missing: MissingWorkAnswer,
 ) -> ArrivalStep {
     let to = line.tip.clone();
     let missing = match facts.ancestry {
@@ -136,7 +136,7 @@ fn move_branch(
         BranchAncestry::Unmoved => return ArrivalStep::Fetch { to },
         BranchAncestry::HasArrived | BranchAncestry::HasTip => Vec::new(),
     };
-    if !missing.is_empty() && on_missing == OnMissing::Wait {
+    if !missing.is_empty() && on_missing == MissingWorkAnswer::Wait {
         let missing = missing.into_iter().map(name_of).collect();
         return ArrivalStep::Wait(ArrivalWait::Rewritten { missing });
     }
@@ -203,7 +203,7 @@ fn overlaps(one: &str, other: &str) -> bool {
 /// The content of a path in home, compared with both commits of a killed arrival. Bytes, mode and type
 /// have to be the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathIs {
+pub enum PathContent {
     Old,
     New,
     Missing,
@@ -220,7 +220,7 @@ pub struct PathFact {
     pub in_old: bool,
     /// Whether the new commit has it.
     pub in_new: bool,
-    pub now: PathIs,
+    pub now: PathContent,
 }
 
 /// Position of the branch after an arrival was killed.
@@ -272,9 +272,9 @@ pub fn recover_arrival(
 /// Whether the killed arrival, and nobody else, left a path as it is now.
 fn is_own(fact: &PathFact) -> bool {
     match fact.now {
-        PathIs::New | PathIs::PartOfNew => fact.in_new,
-        PathIs::Missing => fact.in_old,
-        PathIs::Old | PathIs::Other => false,
+        PathContent::New | PathContent::PartOfNew => fact.in_new,
+        PathContent::Missing => fact.in_old,
+        PathContent::Old | PathContent::Other => false,
     }
 }
 

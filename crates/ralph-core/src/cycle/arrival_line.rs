@@ -4,8 +4,8 @@ use super::arrival_record::{
     ArrivalIntent, ArrivalTarget, CommitReplay, LedgerCommit, TakenOverFile, TipStart,
 };
 use super::arrival_wait::{ArrivalWait, WaitingCommits};
-use super::payload::SpecLanded;
-use super::record::{LandedAttempt, Record};
+use super::payload::SpecLanding;
+use super::record::{JournalRecord, LandedAttempt};
 
 /// A commit that landed on the tip.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,27 +78,27 @@ impl ArrivalLine {
     }
 
     /// One more record. `task_of` names the task of an attempt.
-    pub fn add(&mut self, record: &Record, task_of: impl FnOnce(&str) -> Option<String>) {
+    pub fn add(&mut self, record: &JournalRecord, task_of: impl FnOnce(&str) -> Option<String>) {
         match record {
-            Record::Landed(landed) => self.landed(landed, task_of),
-            Record::SpecLanded(spec) => self.spec_landed(spec),
-            Record::LedgerCommitted(ledger) => self.ledger_committed(ledger),
-            Record::ArrivalIntent(intent) => self.open_arrival = Some(intent.clone()),
-            Record::Arrived(arrived) => self.arrived_at(&arrived.commit),
-            Record::NotArrived(not) => {
+            JournalRecord::Landed(landed) => self.landed(landed, task_of),
+            JournalRecord::SpecLanded(spec) => self.spec_landed(spec),
+            JournalRecord::LedgerCommitted(ledger) => self.ledger_committed(ledger),
+            JournalRecord::ArrivalIntent(intent) => self.open_arrival = Some(intent.clone()),
+            JournalRecord::Arrived(arrived) => self.arrived_at(&arrived.commit),
+            JournalRecord::NotArrived(not) => {
                 self.open_arrival = None;
                 self.open_replay = None;
                 self.wait = Some(not.why.clone());
             }
-            Record::ReplayIntent(replay) => self.open_replay = Some(replay.clone()),
-            Record::Replayed(replay) => self.replayed(replay),
-            Record::Taken(taken) => {
+            JournalRecord::ReplayIntent(replay) => self.open_replay = Some(replay.clone()),
+            JournalRecord::Replayed(replay) => self.replayed(replay),
+            JournalRecord::Taken(taken) => {
                 self.tip = taken.commit.clone();
                 self.arrived = taken.commit.clone();
                 self.arrived_count = self.landed.len();
                 self.close();
             }
-            Record::Settled(settled) => {
+            JournalRecord::Settled(settled) => {
                 self.tip = settled.tip.clone();
                 self.arrived = settled.tip.clone();
                 self.landed.truncate(self.arrived_count);
@@ -150,7 +150,7 @@ impl ArrivalLine {
         });
     }
 
-    fn spec_landed(&mut self, spec: &SpecLanded) {
+    fn spec_landed(&mut self, spec: &SpecLanding) {
         let Some(commit) = &spec.commit else { return };
         self.push(LandedCommit {
             attempt: spec.attempt.clone(),

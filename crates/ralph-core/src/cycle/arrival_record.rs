@@ -103,7 +103,7 @@ pub struct ArrivedCommits {
 
 /// Commits that did not arrive, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NotArrived {
+pub struct UnarrivedCommits {
     pub why: ArrivalWait,
     /// The sentence for a person, with the command that is the way out.
     pub sentence: String,

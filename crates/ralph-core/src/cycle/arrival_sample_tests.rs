@@ -3,7 +3,7 @@
 use super::*;
 
 /// Every record of an arrival, each with all of its fields.
-pub(super) fn of_arrival() -> Vec<Record> {
+pub(super) fn of_arrival() -> Vec<JournalRecord> {
     let text = || String::from("c0ffee");
     let file = || TakenOverFile { path: "ralph/plan.jsonl".into(), content: text() };
     let entry = Some(StagedEntry { mode: "100644".into(), object: text() });
@@ -16,29 +16,33 @@ pub(super) fn of_arrival() -> Vec<Record> {
         missing: vec!["a".into()],
     };
     let mut records = vec![
-        Record::TipStarted(TipStart { run: "r1".into(), ..TipStart::default() }),
-        Record::LedgerCommitted(LedgerCommit {
+        JournalRecord::TipStarted(TipStart { run: "r1".into(), ..TipStart::default() }),
+        JournalRecord::LedgerCommitted(LedgerCommit {
             attempt: "l".into(),
             commit: text(),
             paths: vec!["ralph/plan.jsonl".into()],
             taken_over: vec![file()],
         }),
-        Record::ArrivalIntent(ArrivalIntent {
+        JournalRecord::ArrivalIntent(ArrivalIntent {
             way: ArrivalWay::FastForward,
             old: text(),
             new: text(),
             paths: vec!["a.rs".into()],
             rides: vec![RiddenFile { file: file(), entry }],
         }),
-        Record::Arrived(ArrivedCommits { branch: "main".into(), commit: text(), commits: 2 }),
-        Record::ReplayIntent(replay.clone()),
-        Record::Replayed(replay),
-        Record::Taken(TakenCommits { commit: text() }),
+        JournalRecord::Arrived(ArrivedCommits {
+            branch: "main".into(),
+            commit: text(),
+            commits: 2,
+        }),
+        JournalRecord::ReplayIntent(replay.clone()),
+        JournalRecord::Replayed(replay),
+        JournalRecord::Taken(TakenCommits { commit: text() }),
     ];
     records.extend(all_waits().into_iter().map(|why| {
         let waiting = WaitingCommits { run: "r1", branch: "main", count: 2 };
         let sentence = why.to_sentence(waiting);
-        Record::NotArrived(NotArrived { why, sentence, commits: 2 })
+        JournalRecord::NotArrived(UnarrivedCommits { why, sentence, commits: 2 })
     }));
     let ways = [
         SettlementWay::Uncommitted,
@@ -46,7 +50,7 @@ pub(super) fn of_arrival() -> Vec<Record> {
         SettlementWay::GivenUp("refs/ralph/r1/given-up".into()),
     ];
     records.extend(
-        ways.map(|way| Record::Settled(SettledCommits { way, commit: text(), tip: text() })),
+        ways.map(|way| JournalRecord::Settled(SettledCommits { way, commit: text(), tip: text() })),
     );
     records
 }

@@ -5,22 +5,28 @@ use super::super::arrival_sample_tests::all_waits;
 use super::super::model_tests::entries;
 use super::*;
 use crate::cycle::{
-    ArrivedCommits, CommitReplay, History, LandedAttempt, NotArrived, Record, ReplayedCommit,
-    RunState, SettledCommits, SettlementWay, TakenCommits, TipStart, WaitingCommits,
+    ArrivedCommits, CommitReplay, History, JournalRecord, LandedAttempt, ReplayedCommit, RunState,
+    SettledCommits, SettlementWay, TakenCommits, TipStart, UnarrivedCommits, WaitingCommits,
 };
 
 fn text(word: &str) -> String {
     word.to_owned()
 }
 
-fn start(tip: &str) -> Record {
+fn start(tip: &str) -> JournalRecord {
     let target = ArrivalTarget::HomeBranch;
     let (run, branch) = (text("r1"), text("main"));
-    Record::TipStarted(TipStart { run, branch, target, arrived: text("base"), tip: text(tip) })
+    JournalRecord::TipStarted(TipStart {
+        run,
+        branch,
+        target,
+        arrived: text("base"),
+        tip: text(tip),
+    })
 }
 
-fn landed(attempt: &str, commit: &str, paths: &[&str]) -> Record {
-    Record::Landed(LandedAttempt {
+fn landed(attempt: &str, commit: &str, paths: &[&str]) -> JournalRecord {
+    JournalRecord::Landed(LandedAttempt {
         attempt: text(attempt),
         commit: Some(text(commit)),
         paths: paths.iter().map(|path| text(path)).collect(),
@@ -28,14 +34,14 @@ fn landed(attempt: &str, commit: &str, paths: &[&str]) -> Record {
     })
 }
 
-fn arrived(at: &str) -> Record {
-    Record::Arrived(ArrivedCommits { branch: text("main"), commit: text(at), commits: 1 })
+fn arrived(at: &str) -> JournalRecord {
+    JournalRecord::Arrived(ArrivedCommits { branch: text("main"), commit: text(at), commits: 1 })
 }
 
-fn line_of(records: Vec<Record>) -> ArrivalLine {
+fn line_of(records: Vec<JournalRecord>) -> ArrivalLine {
     let mut all = Vec::new();
     for record in records {
-        if let Record::Landed(landed) = &record {
+        if let JournalRecord::Landed(landed) = &record {
             let task = format!("task-{}", landed.attempt);
             all.push(super::super::model_tests::start(&landed.attempt, 1, &task));
         }
@@ -68,7 +74,7 @@ fn facts() -> ArrivalFacts {
 }
 
 fn decide(line: &ArrivalLine, facts: &ArrivalFacts) -> ArrivalStep {
-    decide_arrival(line, facts, OnMissing::Wait)
+    decide_arrival(line, facts, MissingWorkAnswer::Wait)
 }
 
 fn commits(landed: &[LandedCommit]) -> Vec<&str> {
@@ -149,7 +155,7 @@ fn a_rewritten_branch_waits_only_for_work_that_it_lost() {
     let wait = ArrivalWait::Rewritten { missing: vec![text("task-a1")] };
     assert_eq!(decide(&line(), &lost), ArrivalStep::Wait(wait));
     let ArrivalStep::Replay { onto, missing } =
-        decide_arrival(&line(), &lost, OnMissing::BringRest)
+        decide_arrival(&line(), &lost, MissingWorkAnswer::BringRest)
     else {
         panic!("the rest comes");
     };
@@ -187,13 +193,13 @@ fn the_journal_says_what_waits_and_why() {
         start("base"),
         landed("a1", "one", &["a.rs"]),
         landed("a2", "two", &["b.rs"]),
-        Record::ArrivalIntent(intent.clone()),
+        JournalRecord::ArrivalIntent(intent.clone()),
     ];
     let open = line_of(records.clone());
     assert_eq!((open.open_arrival.as_ref(), open.is_settled()), (Some(&intent), false));
     let why = ArrivalWait::Unsettled;
-    let not = NotArrived { why: why.clone(), sentence: text("wait"), commits: 2 };
-    records.push(Record::NotArrived(not));
+    let not = UnarrivedCommits { why: why.clone(), sentence: text("wait"), commits: 2 };
+    records.push(JournalRecord::NotArrived(not));
     let waits = line_of(records.clone());
     assert_eq!((waits.open_arrival, waits.wait), (None, Some(why)));
     records.push(arrived("one"));
@@ -216,9 +222,9 @@ fn a_replay_renames_what_waits_and_forgets_what_is_missing() {
         missing: vec![text("a1")],
     };
     let mut line = line();
-    line.add(&Record::ReplayIntent(replay.clone()), |_| None);
+    line.add(&JournalRecord::ReplayIntent(replay.clone()), |_| None);
     assert_eq!(line.open_replay.as_ref(), Some(&replay));
-    line.add(&Record::Replayed(replay), |_| None);
+    line.add(&JournalRecord::Replayed(replay), |_| None);
     assert_eq!(commits(line.waiting()), ["three'"], "two is on the branch already");
     assert_eq!((line.arrived.as_str(), line.tip.as_str()), ("mine", "three'"));
     assert!(line.arrived_commits().is_empty() && line.open_replay.is_none());
@@ -235,13 +241,13 @@ fn a_run_adopts_the_commits_that_wait_on_its_tip() {
 #[test]
 fn taken_and_settled_commits_no_longer_wait() {
     let mut taken = line();
-    taken.add(&Record::Taken(TakenCommits { commit: text("merged") }), |_| None);
+    taken.add(&JournalRecord::Taken(TakenCommits { commit: text("merged") }), |_| None);
     assert!(taken.is_settled() && taken.waiting().is_empty());
     assert_eq!(commits(taken.arrived_commits()), ["one", "two", "three"]);
     let mut settled = line();
     let way = SettlementWay::GivenUp(text("refs/ralph/r1/given-up"));
     let (commit, tip) = (text("three"), text("one"));
-    settled.add(&Record::Settled(SettledCommits { way, commit, tip }), |_| None);
+    settled.add(&JournalRecord::Settled(SettledCommits { way, commit, tip }), |_| None);
     assert!(settled.is_settled() && settled.waiting().is_empty());
     assert_eq!(commits(settled.arrived_commits()), ["one"]);
 }
@@ -287,14 +293,14 @@ fn what_was_never_tried_waits_only_when_the_run_has_ended() {
     let mut line = line_of(vec![start("base"), landed("a1", "one", &["a"])]);
     assert_eq!(line.waits_for(RunState::Open), None);
     assert!(matches!(line.waits_for(RunState::Ended), Some(ArrivalWait::Interrupted { .. })));
-    let not = NotArrived { why: ArrivalWait::Detached, sentence: text("wait"), commits: 1 };
-    line.add(&Record::NotArrived(not), |_| None);
+    let not = UnarrivedCommits { why: ArrivalWait::Detached, sentence: text("wait"), commits: 1 };
+    line.add(&JournalRecord::NotArrived(not), |_| None);
     assert_eq!(line.waits_for(RunState::Open), Some(ArrivalWait::Detached));
     line.add(&arrived("one"), |_| None);
     assert_eq!(line.waits_for(RunState::Ended), None);
 }
 
-fn fact(path: &str, in_old: bool, in_new: bool, now: PathIs) -> PathFact {
+fn fact(path: &str, in_old: bool, in_new: bool, now: PathContent) -> PathFact {
     PathFact { path: text(path), in_old, in_new, now }
 }
 
@@ -302,15 +308,15 @@ fn fact(path: &str, in_old: bool, in_new: bool, now: PathIs) -> PathFact {
 fn a_killed_arrival_puts_back_what_is_its_own() {
     let intent = ArrivalIntent { old: text("one"), new: text("two"), ..ArrivalIntent::default() };
     let paths = [
-        fact("changed", true, true, PathIs::New),
-        fact("half", true, true, PathIs::PartOfNew),
-        fact("unlinked", true, true, PathIs::Missing),
-        fact("deleted", true, false, PathIs::Missing),
-        fact("added", false, true, PathIs::New),
-        fact("untouched", true, true, PathIs::Old),
-        fact("not there yet", false, true, PathIs::Missing),
-        fact("edited", true, true, PathIs::Other),
-        fact("edited and deleted there", true, false, PathIs::Other),
+        fact("changed", true, true, PathContent::New),
+        fact("half", true, true, PathContent::PartOfNew),
+        fact("unlinked", true, true, PathContent::Missing),
+        fact("deleted", true, false, PathContent::Missing),
+        fact("added", false, true, PathContent::New),
+        fact("untouched", true, true, PathContent::Old),
+        fact("not there yet", false, true, PathContent::Missing),
+        fact("edited", true, true, PathContent::Other),
+        fact("edited and deleted there", true, false, PathContent::Other),
     ];
     let recover = |branch, head| recover_arrival(&intent, branch, head, &paths);
     let own = ["changed", "half", "unlinked", "deleted", "added"].map(text).to_vec();
@@ -324,8 +330,14 @@ fn a_killed_arrival_puts_back_what_is_its_own() {
     assert_eq!(recover_arrival(&fetch, at_old, on_branch, &paths), ArrivalRecovery::Leave);
 }
 
-fn any_path_is() -> impl Strategy<Value = PathIs> {
-    let all = [PathIs::Old, PathIs::New, PathIs::Missing, PathIs::PartOfNew, PathIs::Other];
+fn any_path_is() -> impl Strategy<Value = PathContent> {
+    let all = [
+        PathContent::Old,
+        PathContent::New,
+        PathContent::Missing,
+        PathContent::PartOfNew,
+        PathContent::Other,
+    ];
     proptest::sample::select(all.to_vec())
 }
 
@@ -350,7 +362,7 @@ proptest! {
         let ArrivalRecovery::PutBack { paths: own } = recovery else { panic!("{recovery:?}") };
         prop_assert!(!own.contains(&ridden));
         for path in own {
-            let theirs = |now| matches!(now, PathIs::Old | PathIs::Other);
+            let theirs = |now| matches!(now, PathContent::Old | PathContent::Other);
             prop_assert!(paths.iter().any(|fact| fact.path == path && !theirs(fact.now)));
         }
     }

@@ -63,7 +63,7 @@ pub struct WaitingCommits<'a> {
 
 /// The command that ends a wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WayOut {
+pub struct WaitRemedy {
     /// For a shell in the root of the project.
     pub command: String,
     /// The rest of a sentence that begins with the command.
@@ -79,7 +79,7 @@ impl WaitingCommits<'_> {
 impl ArrivalWait {
     /// The sentence for a person: what waits, why, and the command to use.
     pub fn to_sentence(&self, waiting: WaitingCommits<'_>) -> String {
-        let WayOut { command, effect } = self.way_out(waiting);
+        let WaitRemedy { command, effect } = self.way_out(waiting);
         format!("{}; `{command}` {effect}", self.reason(waiting))
     }
 
@@ -128,11 +128,11 @@ impl ArrivalWait {
     }
 
     /// The way out: a command that works as printed once the person is ready for it.
-    pub fn way_out(&self, waiting: WaitingCommits<'_>) -> WayOut {
+    pub fn way_out(&self, waiting: WaitingCommits<'_>) -> WaitRemedy {
         let (them, branch) = (waiting.them(), shell_word(waiting.branch));
-        let land = |effect: String| WayOut { command: "ralph land".to_owned(), effect };
+        let land = |effect: String| WaitRemedy { command: "ralph land".to_owned(), effect };
         let brings = |when: &str| land(format!("brings {them}{when}"));
-        let way = |command: String, effect: String| WayOut { command, effect };
+        let way = |command: String, effect: String| WaitRemedy { command, effect };
         match self {
             Self::Edited { .. } | Self::Unsettled | Self::Interrupted { .. } => {
                 brings(" when you are ready")

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::candidate::{AttemptBase, Candidate};
-use super::judge::{Failure, FailureKind, Proof};
-use super::record::{BackendEnd, FailIntent, GateStart, LandIntent, Landing, Started};
+use super::judge::{AttemptFailure, FailureKind, Proof};
+use super::record::{AttemptStart, BackendEnd, FailIntent, GateStart, LandIntent, LandingExtent};
 use crate::claim::Claim;
 use crate::gate::{GateCheck, GateStanding, GateVerdict, shows_error};
-use crate::needs::Running;
+use crate::needs::LoopProcess;
 use crate::words::short;
 
 /// Most names, and most lines of a gate's output, that a summary in words has.
@@ -17,7 +17,7 @@ const MOST_LINES: usize = 6;
 /// State of an attempt: in progress, landed, failed or interrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "result", rename_all = "snake_case")]
-pub enum Fate {
+pub enum AttemptState {
     /// The attempt is in progress.
     Open,
     /// The attempt has not ended, and its loop is gone.
@@ -27,14 +27,14 @@ pub enum Fate {
         /// The commit, unless nothing was committed.
         commit: Option<String>,
         /// State in which the task was left.
-        landing: Landing,
+        landing: LandingExtent,
         /// Degree to which the work is proven.
         proof: Proof,
     },
     /// The attempt failed and was rolled back.
     Failed {
         /// Reason for the failure.
-        failure: Failure,
+        failure: AttemptFailure,
         /// The ref that keeps its work.
         salvage: Option<String>,
     },
@@ -42,7 +42,7 @@ pub enum Fate {
     Limited,
 }
 
-impl Fate {
+impl AttemptState {
     /// Check whether the attempt landed.
     pub fn is_landed(&self) -> bool {
         matches!(self, Self::Landed { .. })
@@ -54,7 +54,7 @@ impl Fate {
     }
 
     /// Why it failed, when it did.
-    pub fn failure(&self) -> Option<&Failure> {
+    pub fn failure(&self) -> Option<&AttemptFailure> {
         match self {
             Self::Failed { failure, .. } => Some(failure),
             _ => None,
@@ -80,8 +80,8 @@ impl Fate {
             Self::Landed { landing, proof, .. } => (landing, proof),
         };
         let landing = match landing {
-            Landing::Complete => "landed",
-            Landing::Partial => "landed in part",
+            LandingExtent::Complete => "landed",
+            LandingExtent::Partial => "landed in part",
         };
         match proof.remark() {
             Some(remark) => format!("{landing}, {remark}"),
@@ -96,14 +96,14 @@ impl Fate {
 pub struct AttemptSummary {
     /// Record of the start of the attempt.
     #[serde(flatten)]
-    pub started: Started,
+    pub started: AttemptStart,
     /// Start of the attempt, RFC 3339.
     pub started_at: String,
     /// End of the attempt, RFC 3339. `None` while it is in progress.
     pub ended_at: Option<String>,
     /// State of the attempt.
     #[serde(flatten)]
-    pub fate: Fate,
+    pub fate: AttemptState,
     /// State of the attempt in a word or two.
     pub words: String,
     /// Outcome of the backend's run as one stable word.
@@ -221,7 +221,7 @@ fn is_stack_frame(line: &str) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptView {
     /// Record of the start of the attempt.
-    pub started: Started,
+    pub started: AttemptStart,
     /// Start of the attempt, RFC 3339.
     pub at: String,
     /// End of the attempt, RFC 3339. `None` while it is in progress.
@@ -231,7 +231,7 @@ pub struct AttemptView {
     /// Verdict of the gates. `None` until they have run.
     pub verdict: Option<GateVerdict>,
     /// State of the attempt.
-    pub fate: Fate,
+    pub fate: AttemptState,
     /// The branch to which its work went, once it has landed.
     pub branch: LandedBranch,
 }
@@ -260,10 +260,10 @@ impl LandedBranch {
 
 impl AttemptView {
     /// Sum it up. What a loop left open that is gone is not under way.
-    pub fn summary(&self, running: &Running) -> AttemptSummary {
+    pub fn summary(&self, running: &LoopProcess) -> AttemptSummary {
         let end = self.backend.as_ref();
         let fate = match &self.fate {
-            Fate::Open if *running == Running::Nobody => Fate::Interrupted,
+            AttemptState::Open if *running == LoopProcess::Nobody => AttemptState::Interrupted,
             fate => fate.clone(),
         };
         AttemptSummary {
@@ -291,7 +291,7 @@ impl AttemptView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "PhaseKind")]
-pub enum Phase {
+pub enum AttemptPhase {
     /// A backend may be running.
     Backend,
     /// Gates decide about what it left.
@@ -306,7 +306,7 @@ pub enum Phase {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenAttempt {
     /// Record of the start of the attempt.
-    pub started: Started,
+    pub started: AttemptStart,
     /// Commit that the attempt started from.
     pub base: AttemptBase,
     /// End of the backend's run. `None` until it has ended.
@@ -323,19 +323,19 @@ pub struct OpenAttempt {
 
 impl OpenAttempt {
     /// Return the current phase of the attempt.
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> AttemptPhase {
         match (&self.failure, &self.intent, &self.ended) {
-            (Some(_), _, _) => Phase::RollingBack,
-            (None, Some(_), _) => Phase::Landing,
-            (None, None, Some(_)) => Phase::Gates,
-            (None, None, None) => Phase::Backend,
+            (Some(_), _, _) => AttemptPhase::RollingBack,
+            (None, Some(_), _) => AttemptPhase::Landing,
+            (None, None, Some(_)) => AttemptPhase::Gates,
+            (None, None, None) => AttemptPhase::Backend,
         }
     }
 }
 
 /// A gate of the last attempt that has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GateSeen {
+pub struct GateProgress {
     /// Record of the start of the gate.
     pub start: GateStart,
     /// Start of the gate, RFC 3339.

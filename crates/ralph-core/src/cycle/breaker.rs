@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::attempts::{AttemptView, Fate};
-use super::judge::Failure;
+use super::attempts::{AttemptState, AttemptView};
+use super::judge::AttemptFailure;
 
 /// Equal failures in a row that trip it.
 const SAME: usize = 3;
@@ -22,23 +22,25 @@ const BARREN: usize = 5;
 
 /// Looks at the attempts of a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Breaker;
+pub struct CircuitBreaker;
 
 /// Reason why the circuit breaker tripped, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Tripped {
+pub struct BreakerTrip {
     /// Reason in one line.
     pub reason: String,
     /// Evidence, one line for each attempt.
     pub evidence: Vec<String>,
 }
 
-impl Breaker {
+impl CircuitBreaker {
     /// Whether the loop should end, given its attempts, oldest first.
-    pub fn look<'a>(attempts: impl DoubleEndedIterator<Item = &'a AttemptView>) -> Option<Tripped> {
+    pub fn look<'a>(
+        attempts: impl DoubleEndedIterator<Item = &'a AttemptView>,
+    ) -> Option<BreakerTrip> {
         let failed: Vec<&AttemptView> = attempts
             .rev()
-            .filter(|a| a.fate != Fate::Limited)
+            .filter(|a| a.fate != AttemptState::Limited)
             .take_while(|a| failure(a).is_some_and(|f| f.kind.counts()))
             .collect();
         let newest = failure(failed.first()?)?;
@@ -57,13 +59,13 @@ impl Breaker {
             return None;
         };
         let evidence = failed[..count].iter().rev().filter_map(|a| line(a)).collect();
-        Some(Tripped { reason, evidence })
+        Some(BreakerTrip { reason, evidence })
     }
 }
 
-fn failure(attempt: &AttemptView) -> Option<&Failure> {
+fn failure(attempt: &AttemptView) -> Option<&AttemptFailure> {
     match &attempt.fate {
-        Fate::Failed { failure, .. } => Some(failure),
+        AttemptState::Failed { failure, .. } => Some(failure),
         _ => None,
     }
 }

@@ -1,19 +1,19 @@
 use super::super::model_tests::*;
 use super::*;
-use crate::backend::Outcome;
-use crate::cycle::{FailureKind, Landing, Record};
+use crate::backend::BackendOutcome;
+use crate::cycle::{FailureKind, JournalRecord, LandingExtent};
 
-fn look(records: Vec<Record>) -> Option<Tripped> {
-    Breaker::look(history(records).attempts.iter())
+fn look(records: Vec<JournalRecord>) -> Option<BreakerTrip> {
+    CircuitBreaker::look(history(records).attempts.iter())
 }
 
-fn red(fingerprint: &str) -> Failure {
+fn red(fingerprint: &str) -> AttemptFailure {
     let (message, fingerprint) = (format!("{fingerprint} is red"), fingerprint.to_owned());
-    Failure { kind: FailureKind::Gates, message, fingerprint }
+    AttemptFailure { kind: FailureKind::Gates, message, fingerprint }
 }
 
 /// Failed attempts, one on each of these tasks.
-fn failing(attempts: &[(&str, Failure)]) -> Vec<Record> {
+fn failing(attempts: &[(&str, AttemptFailure)]) -> Vec<JournalRecord> {
     let mut records = vec![run("r1", 0)];
     for (n, (task, failure)) in attempts.iter().enumerate() {
         let iteration = u32::try_from(n).unwrap() + 1;
@@ -23,10 +23,10 @@ fn failing(attempts: &[(&str, Failure)]) -> Vec<Record> {
 }
 
 /// The same, by backends that changed no file.
-fn barren(attempts: &[(&str, Failure)]) -> Vec<Record> {
+fn barren(attempts: &[(&str, AttemptFailure)]) -> Vec<JournalRecord> {
     let mut records = failing(attempts);
     for record in &mut records {
-        if let Record::BackendEnded { end, .. } = record {
+        if let JournalRecord::BackendEnded { end, .. } = record {
             end.changed = 0;
         }
     }
@@ -71,8 +71,8 @@ fn failures_that_nobody_can_compare_are_not_alike() {
 #[test]
 fn a_landing_or_a_blocked_task_sets_it_back() {
     for record in [
-        lands("x", 3, "t-3", Landing::Partial),
-        fails("x", 3, "t-3", Failure::new(FailureKind::Blocked, "no key")),
+        lands("x", 3, "t-3", LandingExtent::Partial),
+        fails("x", 3, "t-3", AttemptFailure::new(FailureKind::Blocked, "no key")),
     ] {
         let mut records = failing(&[("t-1", red("lint")), ("t-2", red("lint"))]);
         records.extend(record);
@@ -114,8 +114,8 @@ fn five_attempts_in_a_row_without_a_changed_file_trip_whatever_they_say() {
 
 #[test]
 fn a_backend_that_crashes_on_every_task_trips() {
-    let outcome = Outcome::NoOutput;
-    let failure = Failure {
+    let outcome = BackendOutcome::NoOutput;
+    let failure = AttemptFailure {
         kind: FailureKind::Backend,
         message: outcome.to_string(),
         fingerprint: outcome.word().into(),
@@ -127,6 +127,6 @@ fn a_backend_that_crashes_on_every_task_trips() {
 #[test]
 fn nothing_trips_before_anything_failed() {
     assert_eq!(look(vec![]), None);
-    assert_eq!(look(lands("a", 1, "t-1", Landing::Complete)), None);
+    assert_eq!(look(lands("a", 1, "t-1", LandingExtent::Complete)), None);
     assert_eq!(look(vec![start("a", 1, "t-1")]), None);
 }

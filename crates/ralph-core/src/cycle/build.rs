@@ -4,17 +4,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{
-    Fate, Id, Issue, Lookup, Plan, State, Task, Trust, next_task, obstacle, obstacles,
+    DependencyTrust, Id, Issue, LookedUpTask, Plan, PlanLookup, Task, TaskState, next_task,
+    obstacle, obstacles,
 };
 
 use super::attempts::{self, AttemptView};
-use super::breaker::{Breaker, Tripped};
+use super::breaker::{BreakerTrip, CircuitBreaker};
 use super::history::History;
 use super::run_record::RunCommand;
 
 /// Limits of one build run: its iterations and its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct BuildLimits {
     /// Maximum number of iterations.
     pub iterations: u32,
     /// Maximum cost in dollars. `None` means no limit.
@@ -25,7 +26,7 @@ pub struct Limits {
 
 /// State of a run: its iterations, its cost and reasons to end.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Progress {
+pub struct BuildProgress {
     /// Iterations that count towards the limit.
     pub iterations: u32,
     /// Dollars spent so far.
@@ -33,33 +34,33 @@ pub struct Progress {
     /// An attempt was ended because the money was used up, whatever `cost` knows of it.
     pub out_of_money: bool,
     /// Result of the attempt of `--once`. `None` until it has ended.
-    pub once: Option<OnceEnd>,
+    pub once: Option<OnceResult>,
     /// Result of the breaker, if it tripped.
-    pub tripped: Option<Tripped>,
+    pub tripped: Option<BreakerTrip>,
     /// Signal that asks for the end, if one came.
-    pub signal: Option<Signal>,
+    pub signal: Option<LoopSignal>,
     /// Somebody asked the loop to stop after this attempt.
     pub stop_asked: bool,
     /// The only task to work on.
     pub only: Option<Id>,
     /// Whose word is enough for a dependency.
-    pub trust: Trust,
+    pub trust: DependencyTrust,
 }
 
-impl Progress {
+impl BuildProgress {
     /// Read the progress from the journal. The loop itself sets the rest.
     pub fn of(history: &History) -> Self {
         // Whatever is broken down is dealt with; how often that happens has a limit of its own.
         let split = RunCommand::last(history) != RunCommand::Build;
         let killed = |attempt: &&AttemptView| match &attempt.fate {
-            attempts::Fate::Failed { failure, .. } => failure.kind.is_kill(),
+            attempts::AttemptState::Failed { failure, .. } => failure.kind.is_kill(),
             _ => false,
         };
         Self {
             iterations: history.counted,
             cost: history.cost,
             out_of_money: history.out_of_money,
-            tripped: Breaker::look(history.of_loop().filter(|a| !(split && killed(a)))),
+            tripped: CircuitBreaker::look(history.of_loop().filter(|a| !(split && killed(a)))),
             ..Self::default()
         }
     }
@@ -67,7 +68,7 @@ impl Progress {
 
 /// Result of the attempt of `--once`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnceEnd {
+pub enum OnceResult {
     /// The work landed.
     Landed,
     /// The work did not land.
@@ -77,7 +78,7 @@ pub enum OnceEnd {
 /// Signal that asks the loop to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Signal {
+pub enum LoopSignal {
     /// SIGINT.
     Interrupt,
     /// SIGTERM.
@@ -86,17 +87,17 @@ pub enum Signal {
 
 /// Next step of the build loop.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum BuildStep {
     /// Work on this task.
     Run(Box<Task>),
     /// End the loop.
-    End(End),
+    End(LoopEnd),
 }
 
 /// Reason why a loop ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", content = "detail", rename_all = "snake_case")]
-pub enum End {
+pub enum LoopEnd {
     /// Every task is accepted or skipped.
     Complete,
     /// The requested work is done, but no gate proves it.
@@ -137,12 +138,12 @@ pub enum End {
     /// The attempt of `--once` did not land.
     OnceFailed,
     /// A signal ended the loop.
-    Interrupted(Signal),
+    Interrupted(LoopSignal),
     /// The loop was asked to stop.
     Stopped,
     /// The breaker tripped.
     #[serde(rename = "no_progress")]
-    Breaker(Tripped),
+    Breaker(BreakerTrip),
     /// A usage limit, and nobody wants to wait.
     UsageLimit {
         /// Message of the backend, with the time of the reset.
@@ -182,89 +183,93 @@ pub enum End {
 
 /// Decide what comes next. The order matters: what is finished is finished, even when a limit was
 /// reached by finishing it.
-pub fn next_step(plan: &Plan, limits: &Limits, progress: &Progress) -> Step {
+pub fn next_step(plan: &Plan, limits: &BuildLimits, progress: &BuildProgress) -> BuildStep {
     let open = remaining(plan) > 0;
     if !open {
-        return Step::End(End::Complete);
+        return BuildStep::End(LoopEnd::Complete);
     }
     if let Some(signal) = progress.signal {
-        return Step::End(End::Interrupted(signal));
+        return BuildStep::End(LoopEnd::Interrupted(signal));
     }
     if let Some(end) = progress.once {
-        return Step::End(match end {
-            OnceEnd::Landed => End::OnceLanded,
-            OnceEnd::Failed => End::OnceFailed,
+        return BuildStep::End(match end {
+            OnceResult::Landed => LoopEnd::OnceLanded,
+            OnceResult::Failed => LoopEnd::OnceFailed,
         });
     }
     if progress.stop_asked {
-        return Step::End(End::Stopped);
+        return BuildStep::End(LoopEnd::Stopped);
     }
     if let Some(tripped) = &progress.tripped {
-        return Step::End(End::Breaker(tripped.clone()));
+        return BuildStep::End(LoopEnd::Breaker(tripped.clone()));
     }
     if plan.says_done {
-        return Step::End(End::FalseDone);
+        return BuildStep::End(LoopEnd::FalseDone);
     }
     let task = match &progress.only {
         Some(id) => crate::plan::runnable(plan, progress.trust).into_iter().find(|t| t.id == *id),
         None => next_task(plan, progress.trust),
     };
-    let Some(task) = task else { return Step::End(blocked(plan, progress.only.as_ref())) };
+    let Some(task) = task else { return BuildStep::End(blocked(plan, progress.only.as_ref())) };
     if progress.iterations >= limits.iterations {
-        return Step::End(End::MaxIterations(limits.iterations));
+        return BuildStep::End(LoopEnd::MaxIterations(limits.iterations));
     }
     let limit = limits.cost.filter(|limit| progress.cost >= *limit || progress.out_of_money);
     // A backend may have a limit of its own: going on would only meet it again.
     if let Some(limit) = limit.or(progress.out_of_money.then_some(progress.cost)) {
-        return Step::End(End::MaxCost { limit, spent: progress.cost });
+        return BuildStep::End(LoopEnd::MaxCost { limit, spent: progress.cost });
     }
-    Step::Run(Box::new(task.clone()))
+    BuildStep::Run(Box::new(task.clone()))
 }
 
-fn blocked(plan: &Plan, only: Option<&Id>) -> End {
+fn blocked(plan: &Plan, only: Option<&Id>) -> LoopEnd {
     if let Some(id) = only {
         return blocked_one(plan, id);
     }
-    let mut why: Vec<String> = obstacles(plan, Trust::Verified)
+    let mut why: Vec<String> = obstacles(plan, DependencyTrust::Verified)
         .into_iter()
         .map(|(task, obstacle)| format!("{}: {obstacle}", task.id))
         .collect();
     let claimed = plan.scoped_tasks().filter_map(|t| Some(format!("{}: {}", t.id, unfinished(t)?)));
     why.extend(claimed);
     why.extend(buried_failures(plan).map(|issue| format!("{}: {}", issue.id, issue.desc)));
-    End::Blocked { why }
+    LoopEnd::Blocked { why }
 }
 
 /// Why the one task that was asked for does not run.
-fn blocked_one(plan: &Plan, id: &Id) -> End {
-    let lookup = Lookup::new(plan);
+fn blocked_one(plan: &Plan, id: &Id) -> LoopEnd {
+    let lookup = PlanLookup::new(plan);
     let why = match lookup.fate(id) {
-        Fate::Accepted => return End::TaskComplete(id.clone()),
-        Fate::Live(task) if task.state == State::Accepted => {
-            return End::TaskComplete(id.clone());
+        LookedUpTask::Accepted => return LoopEnd::TaskComplete(id.clone()),
+        LookedUpTask::Live(task) if task.state == TaskState::Accepted => {
+            return LoopEnd::TaskComplete(id.clone());
         }
-        Fate::Failed => "failed".to_owned(),
-        Fate::Skipped => "was skipped".to_owned(),
-        Fate::Unknown => "does not exist".to_owned(),
-        Fate::Live(task) => match (obstacle(task, &lookup, Trust::Verified), unfinished(task)) {
-            (Some(obstacle), _) => obstacle.to_string(),
-            (None, Some(why)) => why.to_owned(),
-            (None, None) => match &task.spec {
-                Some(spec) if !plan.in_scope(Some(spec)) => {
-                    format!("belongs to {spec}, which is not the current spec")
-                }
-                _ => task.state.word().to_owned(),
-            },
-        },
+        LookedUpTask::Failed => "failed".to_owned(),
+        LookedUpTask::Skipped => "was skipped".to_owned(),
+        LookedUpTask::Unknown => "does not exist".to_owned(),
+        LookedUpTask::Live(task) => {
+            match (obstacle(task, &lookup, DependencyTrust::Verified), unfinished(task)) {
+                (Some(obstacle), _) => obstacle.to_string(),
+                (None, Some(why)) => why.to_owned(),
+                (None, None) => match &task.spec {
+                    Some(spec) if !plan.in_scope(Some(spec)) => {
+                        format!("belongs to {spec}, which is not the current spec")
+                    }
+                    _ => task.state.word().to_owned(),
+                },
+            }
+        }
     };
-    End::Blocked { why: vec![format!("{id}: {why}")] }
+    LoopEnd::Blocked { why: vec![format!("{id}: {why}")] }
 }
 
 /// States that only construct brings to an end.
 fn unfinished(task: &Task) -> Option<&'static str> {
     match task.state {
-        State::Done => Some("claimed to be done and not verified; `ralph construct` verifies it"),
-        State::Killed(_) => {
+        TaskState::Done => {
+            Some("claimed to be done and not verified; `ralph construct` verifies it")
+        }
+        TaskState::Killed(_) => {
             Some("its run was killed, so it has to be broken down; `ralph construct` does that")
         }
         _ => None,
@@ -273,21 +278,23 @@ fn unfinished(task: &Task) -> Option<&'static str> {
 
 /// Tasks that are neither accepted nor skipped. A buried failure is an open issue instead.
 pub fn remaining(plan: &Plan) -> usize {
-    let open = plan.scoped_tasks().filter(|t| !matches!(t.state, State::Accepted | State::Skipped));
+    let open = plan
+        .scoped_tasks()
+        .filter(|t| !matches!(t.state, TaskState::Accepted | TaskState::Skipped));
     open.count() + buried_failures(plan).count()
 }
 
 /// The issues that tasks left behind which failed and are no longer in the file.
 fn buried_failures(plan: &Plan) -> impl Iterator<Item = &Issue> {
-    let lookup = plan.format.buries_tasks().then(|| Lookup::new(plan));
+    let lookup = plan.format.buries_tasks().then(|| PlanLookup::new(plan));
     plan.scoped_issues().filter(move |issue| {
         let (Some(id), Some(lookup)) = (&issue.created_from, &lookup) else { return false };
         // A task that is back in the file, or that was dealt with since, speaks for itself.
-        matches!(lookup.fate(id), Fate::Failed | Fate::Unknown)
+        matches!(lookup.fate(id), LookedUpTask::Failed | LookedUpTask::Unknown)
     })
 }
 
-impl End {
+impl LoopEnd {
     /// The same end, or another one where it would be a success that nothing proves.
     pub fn unless_unproven(self, history: &History, plan: &Plan) -> Self {
         let landed = history.unproven(plan);
@@ -346,8 +353,8 @@ impl End {
             }
             Self::OnceLanded => "one attempt, and it landed".into(),
             Self::OnceFailed => "one attempt, and it failed".into(),
-            Self::Interrupted(Signal::Interrupt) => "interrupted".into(),
-            Self::Interrupted(Signal::Terminate) => "terminated".into(),
+            Self::Interrupted(LoopSignal::Interrupt) => "interrupted".into(),
+            Self::Interrupted(LoopSignal::Terminate) => "terminated".into(),
             Self::Stopped => "asked to stop".into(),
             Self::Breaker(tripped) => format!("no progress: {}", tripped.reason),
             Self::UsageLimit { reason } => format!("usage limit: {reason}"),
@@ -360,22 +367,25 @@ impl End {
 }
 
 /// Return the exit code of the program for an end.
-pub fn exit_code(end: &End) -> u8 {
+pub fn exit_code(end: &LoopEnd) -> u8 {
     match end {
-        End::Complete | End::TaskComplete(_) | End::OnceLanded => 0,
-        End::Backend { .. } | End::Gate { .. } => 1,
-        End::Blocked { .. }
-        | End::Unproven { .. }
-        | End::Waiting { .. }
-        | End::NotVerified { .. }
-        | End::Breaker(_)
-        | End::FalseDone
-        | End::OnceFailed
-        | End::NoPlan { .. }
-        | End::Paused { .. } => 3,
-        End::MaxIterations(_) | End::MaxCost { .. } | End::UsageLimit { .. } | End::Stopped => 4,
-        End::Interrupted(Signal::Interrupt) => 130,
-        End::Interrupted(Signal::Terminate) => 143,
+        LoopEnd::Complete | LoopEnd::TaskComplete(_) | LoopEnd::OnceLanded => 0,
+        LoopEnd::Backend { .. } | LoopEnd::Gate { .. } => 1,
+        LoopEnd::Blocked { .. }
+        | LoopEnd::Unproven { .. }
+        | LoopEnd::Waiting { .. }
+        | LoopEnd::NotVerified { .. }
+        | LoopEnd::Breaker(_)
+        | LoopEnd::FalseDone
+        | LoopEnd::OnceFailed
+        | LoopEnd::NoPlan { .. }
+        | LoopEnd::Paused { .. } => 3,
+        LoopEnd::MaxIterations(_)
+        | LoopEnd::MaxCost { .. }
+        | LoopEnd::UsageLimit { .. }
+        | LoopEnd::Stopped => 4,
+        LoopEnd::Interrupted(LoopSignal::Interrupt) => 130,
+        LoopEnd::Interrupted(LoopSignal::Terminate) => 143,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Work that was done on another branch than the one that is looked at.
 
-use super::attempts::{AttemptView, Fate};
+use super::attempts::{AttemptState, AttemptView};
 use super::history::History;
-use super::record::Landing;
-use crate::plan::{Id, Plan, State};
+use super::record::LandingExtent;
+use crate::plan::{Id, Plan, TaskState};
 use crate::text::shell_word;
 
 /// Tasks whose work is on another branch.
@@ -23,7 +23,7 @@ impl DoneElsewhere {
         let is_wanted = |view: &AttemptView| {
             let id = Id::new(view.started.task.as_str());
             match plan.task(&id) {
-                Some(task) => matches!(task.state, State::Pending | State::Running),
+                Some(task) => matches!(task.state, TaskState::Pending | TaskState::Running),
                 None => {
                     let is_of_last_run = Some(view.started.run.as_str()) == last_run;
                     plan.tasks.is_empty() && is_of_last_run && !plan.knows(&id)
@@ -59,7 +59,7 @@ impl DoneElsewhere {
 }
 
 fn is_complete(view: &AttemptView) -> bool {
-    matches!(view.fate, Fate::Landed { landing: Landing::Complete, .. })
+    matches!(view.fate, AttemptState::Landed { landing: LandingExtent::Complete, .. })
 }
 
 fn names(tasks: &[String]) -> String {

@@ -11,41 +11,41 @@ use schemars::{JsonSchema, Schema};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::arrival_record::{
-    ArrivedCommits, CommitReplay, NotArrived, SettledCommits, TakenCommits,
+    ArrivedCommits, CommitReplay, SettledCommits, TakenCommits, UnarrivedCommits,
 };
-use super::attempts::Fate;
+use super::attempts::AttemptState;
 use super::history::History;
 use super::judge::Proof;
 use super::payload::{
-    PassAnswer, PassFailure, Remark, ReviewRequest, SpecFailed, SpecLanded, TaskRemark,
-    TreeRestored,
+    PassAnswer, PassFailure, Remark, RestoredTree, ReviewRequest, SpecFailure, SpecLanding,
+    TaskRemark,
 };
 use super::record::{
-    AfterFailure, Answered, Asked, BackendEnd, Entry, GateEnd, GateStart, PlanAmended, Record,
-    Started, UsageWait,
+    AmendmentRecord, AttemptStart, BackendEnd, ConsultedAgentEnd, ConsultedAgentStart, GateEnd,
+    GateStart, JournalEntry, JournalRecord, RetryDecision, UsageWait,
 };
 use super::run_record::{RunEnd, RunStart};
-use super::staged::{ConstructStart, IterationStart, NotVerified, StageEnd, StageStart};
-use crate::backend::Event as BackendEvent;
+use super::staged::{ConstructStart, IterationStart, StageEnd, StageStart, UnverifiedItem};
+use crate::backend::BackendEvent;
 use crate::claim::Claim;
-use crate::construct::Summary;
+use crate::construct::ConstructSummary;
 use crate::control::{CommandKind, OperatorCommand};
 use crate::gate::GateVerdict;
-use crate::memory::Trigger;
+use crate::memory::IndexTrigger;
 use crate::memory::roles::directive::{FailurePattern, PostDirective, StuckDetection};
 use crate::prompt::PromptSize;
-use crate::view::Tally;
+use crate::view::TaskTally;
 
 /// One line of the event stream.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event<'a> {
+pub struct LoopEvent<'a> {
     /// Time of the event, RFC 3339.
     pub timestamp: &'a str,
     /// Kind of the event, with its details.
     pub kind: EventKind<'a>,
 }
 
-impl Serialize for Event<'_> {
+impl Serialize for LoopEvent<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("Event", 4)?;
         fields.serialize_field("timestamp", self.timestamp)?;
@@ -93,7 +93,7 @@ event_kinds! {
     /// A loop ended.
     OrchestratorEnd(&'a RunEnd) = "orchestrator_end",
     /// An attempt began.
-    IterationStart(&'a Started) = "iteration_start",
+    IterationStart(&'a AttemptStart) = "iteration_start",
     /// The backend of an attempt ended.
     BackendEnd(&'a BackendEnd) = "backend_end",
     /// An agent asks a person for a decision.
@@ -111,7 +111,7 @@ event_kinds! {
     /// Landed commits are on the branch.
     Arrived(&'a ArrivedCommits) = "arrived",
     /// Landed commits wait to arrive.
-    NotArrived(&'a NotArrived) = "not_arrived",
+    NotArrived(&'a UnarrivedCommits) = "not_arrived",
     /// Waiting commits were written again on top of the person's commits.
     Replayed(&'a CommitReplay) = "replayed",
     /// The branch had the waiting commits already.
@@ -119,7 +119,7 @@ event_kinds! {
     /// A person decided about waiting commits.
     Settled(&'a SettledCommits) = "settled",
     /// An agent changed the plan, or wanted to.
-    Amendments(&'a PlanAmended) = "amendments",
+    Amendments(&'a AmendmentRecord) = "amendments",
     /// A usage limit was met, and ralph waits.
     Waiting(&'a UsageWait) = "waiting",
     /// The wait for a usage limit is over.
@@ -155,31 +155,31 @@ event_kinds! {
     /// A verifier accepted work that no gate proves.
     WorkReviewed(ReviewedAttempt<'a>) = "work_reviewed",
     /// No verifier gave a usable verdict about a task, or, without `task_id`, about the spec.
-    NotVerified(&'a NotVerified) = "not_verified",
+    NotVerified(&'a UnverifiedItem) = "not_verified",
     /// Construct ended.
-    ConstructSummary(&'a Summary) = "construct_summary",
+    ConstructSummary(&'a ConstructSummary) = "construct_summary",
     /// The work of a spec became one commit.
-    SpecComplete(&'a SpecLanded) = "spec_complete",
+    SpecComplete(&'a SpecLanding) = "spec_complete",
     /// ralph gave up on a spec.
-    SpecFailed(&'a SpecFailed) = "spec_failed",
+    SpecFailed(&'a SpecFailure) = "spec_failed",
     /// `ralph agent` reports a step.
     AgentStep(&'a Remark) = "agent_step",
     /// The command of `[lane] setup` is about to run.
     LaneSetup(&'a Remark) = "lane_setup",
     /// An agent beside the one that writes code is asked something.
-    AgentStart(&'a Asked) = "agent_start",
+    AgentStart(&'a ConsultedAgentStart) = "agent_start",
     /// An agent beside the one that writes code has answered.
-    AgentEnd(&'a Answered) = "agent_end",
+    AgentEnd(&'a ConsultedAgentEnd) = "agent_end",
     /// A pass has looked at an attempt.
     AgentPass(&'a PassAnswer) = "agent_pass",
     /// A pass crashed, took too long or gave no usable answer.
     AgentPassFailed(&'a PassFailure) = "agent_pass_failed",
     /// The knowledge index is about to be brought up to date.
-    CompactionStart(&'a Trigger) = "compaction_start",
+    CompactionStart(&'a IndexTrigger) = "compaction_start",
     /// The knowledge index is up to date.
-    KnowledgeIndexed(IndexedUpTo) = "knowledge_indexed",
+    KnowledgeIndexed(IndexState) = "knowledge_indexed",
     /// An update of the knowledge index broke its rules and was undone.
-    KnowledgeIndexUndone(UndoneIndex<'a>) = "knowledge_index_undone",
+    KnowledgeIndexUndone(UndoneIndexUpdate<'a>) = "knowledge_index_undone",
     /// A task waits until more is known.
     ResearchRequested(&'a TaskRemark) = "research_requested",
     /// The context agent left a task out.
@@ -197,7 +197,7 @@ event_kinds! {
     /// An agent changed a file of ralph's own, and it is as before.
     LedgerRestored(&'a Remark) = "ledger_restored",
     /// An agent that may only look changed files, and they are as before.
-    TreeRestored(&'a TreeRestored) = "tree_restored",
+    TreeRestored(&'a RestoredTree) = "tree_restored",
     /// Work that an interrupted run had left was brought to its end.
     Recovered(&'a Remark) = "recovered",
     /// Something that stops nothing, and that a person should know.
@@ -216,14 +216,14 @@ pub struct NoDetails {}
 
 /// State of the knowledge index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, JsonSchema)]
-pub struct IndexedUpTo {
+pub struct IndexState {
     /// The last iteration that is in it.
     pub iteration: u32,
 }
 
 /// An update of the knowledge index that was undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, JsonSchema)]
-pub struct UndoneIndex<'a> {
+pub struct UndoneIndexUpdate<'a> {
     /// The rules that it broke, a line each.
     pub why: &'a [String],
 }
@@ -239,7 +239,7 @@ pub struct AttemptEnd<'a> {
     pub attempt: &'a str,
     /// State in which the attempt ended.
     #[serde(flatten)]
-    pub fate: &'a Fate,
+    pub fate: &'a AttemptState,
     /// One line about what was done, in the words of the agent.
     pub summary: &'a str,
     /// Remarks for people about a landing.
@@ -247,12 +247,12 @@ pub struct AttemptEnd<'a> {
     pub remarks: Vec<String>,
     /// Next state of the task after an attempt that did not land.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub then: Option<AfterFailure>,
+    pub then: Option<RetryDecision>,
     /// Verdict of the gates.
     #[serde(skip)]
     pub verdict: Option<&'a GateVerdict>,
     /// Number of tasks by state, after the attempt.
-    pub tasks: Tally,
+    pub tasks: TaskTally,
 }
 
 /// A landed attempt whose proof is the word of a verifier.
@@ -288,24 +288,24 @@ pub struct WaitTick<'a> {
 }
 
 /// The events of one record. `history` holds everything up to and with it.
-pub fn events_of<'a>(entry: &'a Entry, history: &'a History) -> Vec<Event<'a>> {
+pub fn events_of<'a>(entry: &'a JournalEntry, history: &'a History) -> Vec<LoopEvent<'a>> {
     let mut kinds: Vec<EventKind<'a>> = Vec::new();
     match &entry.record {
-        Record::BackendEnded { end, .. } => {
+        JournalRecord::BackendEnded { end, .. } => {
             kinds.push(EventKind::BackendEnd(end));
             kinds.extend(review_of(end, history).map(EventKind::HumanReviewRequested));
         }
-        Record::Advised(advice) => {
+        JournalRecord::Advised(advice) => {
             kinds.push(EventKind::ContextDirective(advice));
             kinds.extend(advice.failure_pattern.as_ref().map(EventKind::FailurePattern));
         }
-        Record::StageEnded(end) => {
+        JournalRecord::StageEnded(end) => {
             kinds.push(EventKind::StageEnd(end));
             kinds.extend(reviewed_attempts(end, history).map(EventKind::WorkReviewed));
         }
         record => kinds.extend(kind_of(record, history)),
     }
-    kinds.into_iter().map(|kind| Event { timestamp: &entry.at, kind }).collect()
+    kinds.into_iter().map(|kind| LoopEvent { timestamp: &entry.at, kind }).collect()
 }
 
 /// The attempts whose work a stage accepted and that nothing else proves.
@@ -314,10 +314,10 @@ fn reviewed_attempts<'a>(
     history: &'a History,
 ) -> impl Iterator<Item = ReviewedAttempt<'a>> {
     history.of_loop().filter_map(|view| match &view.fate {
-        Fate::Landed { proof: proof @ Proof::Reviewed, .. }
+        AttemptState::Landed { proof: proof @ Proof::Reviewed, .. }
             if end.came.accepted.iter().any(|id| id.as_str() == view.started.task) =>
         {
-            let Started { iteration, task, attempt, .. } = &view.started;
+            let AttemptStart { iteration, task, attempt, .. } = &view.started;
             Some(ReviewedAttempt { iteration: *iteration, task_id: task, attempt, proof })
         }
         _ => None,
@@ -325,74 +325,76 @@ fn reviewed_attempts<'a>(
 }
 
 /// The kind of a record that tells one thing. Intents tell nothing.
-fn kind_of<'a>(record: &'a Record, history: &'a History) -> Option<EventKind<'a>> {
+fn kind_of<'a>(record: &'a JournalRecord, history: &'a History) -> Option<EventKind<'a>> {
     Some(match record {
-        Record::RunStarted(run) => EventKind::OrchestratorStart(run),
-        Record::RunEnded(end) => EventKind::OrchestratorEnd(end),
-        Record::AttemptStarted { started, .. } => EventKind::IterationStart(started),
-        Record::GateStarted(start) => EventKind::GateStart(start),
-        Record::GateEnded(end) => EventKind::GateEnd(end),
-        Record::Judged(verdict) if verdict.passed() => EventKind::ValidationPass(verdict),
-        Record::Judged(verdict) => EventKind::ValidationFail(verdict),
-        Record::Landed(landed) => {
+        JournalRecord::RunStarted(run) => EventKind::OrchestratorStart(run),
+        JournalRecord::RunEnded(end) => EventKind::OrchestratorEnd(end),
+        JournalRecord::AttemptStarted { started, .. } => EventKind::IterationStart(started),
+        JournalRecord::GateStarted(start) => EventKind::GateStart(start),
+        JournalRecord::GateEnded(end) => EventKind::GateEnd(end),
+        JournalRecord::Judged(verdict) if verdict.passed() => EventKind::ValidationPass(verdict),
+        JournalRecord::Judged(verdict) => EventKind::ValidationFail(verdict),
+        JournalRecord::Landed(landed) => {
             let end = attempt_end(history, &landed.attempt)?;
             let remarks = end.remarks.into_iter().chain(landed.remarks.iter().cloned()).collect();
             EventKind::IterationEnd(AttemptEnd { remarks, tasks: landed.tasks, ..end })
         }
-        Record::RolledBack(discarded) => {
+        JournalRecord::RolledBack(discarded) => {
             let end = attempt_end(history, &discarded.attempt)?;
             let (then, tasks) = (Some(discarded.then), discarded.tasks);
             EventKind::IterationEnd(AttemptEnd { then, tasks, ..end })
         }
-        Record::Arrived(arrived) => EventKind::Arrived(arrived),
-        Record::NotArrived(not) => EventKind::NotArrived(not),
-        Record::Replayed(replay) => EventKind::Replayed(replay),
-        Record::Taken(taken) => EventKind::Taken(taken),
-        Record::Settled(settled) => EventKind::Settled(settled),
-        Record::Waiting(wait) => EventKind::Waiting(wait),
-        Record::Waited => EventKind::WaitEnd(NoDetails {}),
-        Record::Command(command) => kind_of_command(command),
-        Record::CommandRefused(why) => EventKind::CommandRefused(why),
-        Record::Indexed { iteration } => {
-            EventKind::KnowledgeIndexed(IndexedUpTo { iteration: *iteration })
+        JournalRecord::Arrived(arrived) => EventKind::Arrived(arrived),
+        JournalRecord::NotArrived(not) => EventKind::NotArrived(not),
+        JournalRecord::Replayed(replay) => EventKind::Replayed(replay),
+        JournalRecord::Taken(taken) => EventKind::Taken(taken),
+        JournalRecord::Settled(settled) => EventKind::Settled(settled),
+        JournalRecord::Waiting(wait) => EventKind::Waiting(wait),
+        JournalRecord::Waited => EventKind::WaitEnd(NoDetails {}),
+        JournalRecord::Command(command) => kind_of_command(command),
+        JournalRecord::CommandRefused(why) => EventKind::CommandRefused(why),
+        JournalRecord::Indexed { iteration } => {
+            EventKind::KnowledgeIndexed(IndexState { iteration: *iteration })
         }
-        Record::IndexUndone { why } => EventKind::KnowledgeIndexUndone(UndoneIndex { why }),
-        Record::IndexDue(trigger) => EventKind::CompactionStart(trigger),
-        Record::Amended(amended) => EventKind::Amendments(amended),
-        Record::ConstructStarted(start) => EventKind::ConstructStart(start),
-        Record::IterationStarted(start) => EventKind::ConstructIteration(start),
-        Record::StageStarted(start) => EventKind::StageStart(start),
-        Record::NotVerified(item) => EventKind::NotVerified(item),
-        Record::ConstructEnded(summary) => EventKind::ConstructSummary(summary),
-        Record::SpecLanded(spec) => EventKind::SpecComplete(spec),
-        Record::SpecFailed(spec) => EventKind::SpecFailed(spec),
-        Record::AgentStep(step) => EventKind::AgentStep(step),
-        Record::LaneSetup(command) => EventKind::LaneSetup(command),
-        Record::Asked(asked) => EventKind::AgentStart(asked),
-        Record::Answered(answered) => EventKind::AgentEnd(answered),
-        Record::PassEnded(answer) => EventKind::AgentPass(answer),
-        Record::PassFailed(failure) => EventKind::AgentPassFailed(failure),
-        Record::Researched(task) => EventKind::ResearchRequested(task),
-        Record::TaskSkipped(task) => EventKind::TaskSkipped(task),
-        Record::ReviewRequested(request) => EventKind::HumanReviewRequested(request.clone()),
-        Record::StuckDetected(stuck) => EventKind::StuckDetected(stuck),
-        Record::PromptTruncated(size) => EventKind::PromptTruncated(size),
-        Record::ContextNoted(remark) => EventKind::Context(remark),
-        Record::LedgerRestored(remark) => EventKind::LedgerRestored(remark),
-        Record::TreeRestored(restored) => EventKind::TreeRestored(restored),
-        Record::Recovered(remark) => EventKind::Recovered(remark),
-        Record::Warned(remark) => EventKind::Warning(remark),
-        Record::BackendEnded { .. }
-        | Record::StageEnded(_)
-        | Record::Advised(_)
-        | Record::LandIntent(_)
-        | Record::TipStarted(_)
-        | Record::LedgerCommitted(_)
-        | Record::ArrivalIntent(_)
-        | Record::ReplayIntent(_)
-        | Record::FailIntent(_)
-        | Record::Consulting(_)
-        | Record::Consulted { .. } => return None,
+        JournalRecord::IndexUndone { why } => {
+            EventKind::KnowledgeIndexUndone(UndoneIndexUpdate { why })
+        }
+        JournalRecord::IndexDue(trigger) => EventKind::CompactionStart(trigger),
+        JournalRecord::Amended(amended) => EventKind::Amendments(amended),
+        JournalRecord::ConstructStarted(start) => EventKind::ConstructStart(start),
+        JournalRecord::IterationStarted(start) => EventKind::ConstructIteration(start),
+        JournalRecord::StageStarted(start) => EventKind::StageStart(start),
+        JournalRecord::NotVerified(item) => EventKind::NotVerified(item),
+        JournalRecord::ConstructEnded(summary) => EventKind::ConstructSummary(summary),
+        JournalRecord::SpecLanded(spec) => EventKind::SpecComplete(spec),
+        JournalRecord::SpecFailed(spec) => EventKind::SpecFailed(spec),
+        JournalRecord::AgentStep(step) => EventKind::AgentStep(step),
+        JournalRecord::LaneSetup(command) => EventKind::LaneSetup(command),
+        JournalRecord::Asked(asked) => EventKind::AgentStart(asked),
+        JournalRecord::Answered(answered) => EventKind::AgentEnd(answered),
+        JournalRecord::PassEnded(answer) => EventKind::AgentPass(answer),
+        JournalRecord::PassFailed(failure) => EventKind::AgentPassFailed(failure),
+        JournalRecord::Researched(task) => EventKind::ResearchRequested(task),
+        JournalRecord::TaskSkipped(task) => EventKind::TaskSkipped(task),
+        JournalRecord::ReviewRequested(request) => EventKind::HumanReviewRequested(request.clone()),
+        JournalRecord::StuckDetected(stuck) => EventKind::StuckDetected(stuck),
+        JournalRecord::PromptTruncated(size) => EventKind::PromptTruncated(size),
+        JournalRecord::ContextNoted(remark) => EventKind::Context(remark),
+        JournalRecord::LedgerRestored(remark) => EventKind::LedgerRestored(remark),
+        JournalRecord::TreeRestored(restored) => EventKind::TreeRestored(restored),
+        JournalRecord::Recovered(remark) => EventKind::Recovered(remark),
+        JournalRecord::Warned(remark) => EventKind::Warning(remark),
+        JournalRecord::BackendEnded { .. }
+        | JournalRecord::StageEnded(_)
+        | JournalRecord::Advised(_)
+        | JournalRecord::LandIntent(_)
+        | JournalRecord::TipStarted(_)
+        | JournalRecord::LedgerCommitted(_)
+        | JournalRecord::ArrivalIntent(_)
+        | JournalRecord::ReplayIntent(_)
+        | JournalRecord::FailIntent(_)
+        | JournalRecord::Consulting(_)
+        | JournalRecord::Consulted { .. } => return None,
     })
 }
 
@@ -426,11 +428,11 @@ fn review_of(end: &BackendEnd, history: &History) -> Option<ReviewRequest> {
 
 fn attempt_end<'a>(history: &'a History, attempt: &str) -> Option<AttemptEnd<'a>> {
     let view = history.attempt(attempt)?;
-    if view.fate == Fate::Open {
+    if view.fate == AttemptState::Open {
         return None;
     }
     let verdict = view.verdict.as_ref();
-    let landed = matches!(view.fate, Fate::Landed { .. });
+    let landed = matches!(view.fate, AttemptState::Landed { .. });
     Some(AttemptEnd {
         iteration: view.started.iteration,
         task_id: &view.started.task,
@@ -440,7 +442,7 @@ fn attempt_end<'a>(history: &'a History, attempt: &str) -> Option<AttemptEnd<'a>
         remarks: verdict.filter(|_| landed).map(GateVerdict::remarks).unwrap_or_default(),
         then: None,
         verdict,
-        tasks: Tally::default(),
+        tasks: TaskTally::default(),
     })
 }
 

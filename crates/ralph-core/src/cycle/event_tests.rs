@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 use super::super::model_tests::*;
 use super::super::sample_tests::samples;
 use super::*;
-use crate::backend::Outcome;
-use crate::control::Command;
-use crate::cycle::{Came, End, Failure, FailureKind, Landing, StageKind};
+use crate::backend::BackendOutcome;
+use crate::control::LoopCommand;
+use crate::cycle::{AttemptFailure, FailureKind, LandingExtent, LoopEnd, StageKind, StageResult};
 use crate::memory::roles::directive::PostAction;
 
 /// Kinds that are told while a loop runs and that no record tells.
 const LIVE: [&str; 3] = ["backend", "tick", "paused"];
 
 /// The events of the last of these records, as listeners read them.
-fn last(records: Vec<Record>) -> Vec<Value> {
+fn last(records: Vec<JournalRecord>) -> Vec<Value> {
     let entries = entries(records);
     let history = History::of(&entries);
     let events = events_of(entries.last().unwrap(), &history);
@@ -22,7 +22,7 @@ fn last(records: Vec<Record>) -> Vec<Value> {
 }
 
 /// The events of these records, as listeners read them, a list for each record.
-fn stream(entries: &[Entry]) -> Vec<Vec<Value>> {
+fn stream(entries: &[JournalEntry]) -> Vec<Vec<Value>> {
     let mut history = History::default();
     let events = entries.iter().map(|entry| {
         history.add(entry);
@@ -32,7 +32,7 @@ fn stream(entries: &[Entry]) -> Vec<Vec<Value>> {
     events.collect()
 }
 
-fn words(records: Vec<Record>) -> Vec<String> {
+fn words(records: Vec<JournalRecord>) -> Vec<String> {
     let events = stream(&entries(records)).into_iter().flatten();
     events.map(|event| event["event"].as_str().unwrap().to_owned()).collect()
 }
@@ -40,8 +40,8 @@ fn words(records: Vec<Record>) -> Vec<String> {
 #[test]
 fn an_attempt_that_lands_is_told_from_start_to_end() {
     let mut records = vec![run("r1", 0)];
-    records.extend(lands("a", 5, "T-003", Landing::Complete));
-    records.push(run_ended(End::Complete, 0));
+    records.extend(lands("a", 5, "T-003", LandingExtent::Complete));
+    records.push(run_ended(LoopEnd::Complete, 0));
     assert_eq!(
         words(records),
         [
@@ -69,14 +69,14 @@ fn an_event_has_the_four_fields_that_its_readers_know() {
 
 #[test]
 fn the_end_of_an_iteration_says_how_and_keeps_the_salvage() {
-    let failure = Failure::new(FailureKind::Gates, "test is red");
+    let failure = AttemptFailure::new(FailureKind::Gates, "test is red");
     let failed = last(fails("a", 2, "t-1", failure)).remove(0);
     assert_eq!(failed["message"], "Iteration 2: test is red");
     assert_eq!(failed["metadata"]["result"], "failed");
     assert_eq!(failed["metadata"]["salvage"], "refs/ralph/r1/salvage");
     let limited = last(meets_limit("a", 2, "t-1")).remove(0);
     assert_eq!(limited["metadata"]["result"], "limited");
-    let landed = last(lands("a", 2, "t-1", Landing::Partial)).remove(0);
+    let landed = last(lands("a", 2, "t-1", LandingExtent::Partial)).remove(0);
     assert_eq!(
         (&landed["metadata"]["landing"], &landed["metadata"]["commit"]),
         (&json!("partial"), &json!("c0ffee"))
@@ -86,16 +86,16 @@ fn the_end_of_an_iteration_says_how_and_keeps_the_salvage() {
 #[test]
 fn a_verifiers_word_is_told_with_the_proof_that_views_show() {
     let mut records = vec![run("r1", 0)];
-    records.extend(lands("a", 5, "t-1", Landing::Complete));
+    records.extend(lands("a", 5, "t-1", LandingExtent::Complete));
     for record in &mut records {
-        if let Record::LandIntent(intent) = record {
+        if let JournalRecord::LandIntent(intent) = record {
             intent.proof = Proof::Unproven;
         }
     }
-    let came = Came { accepted: vec!["t-1".into(), "t-2".into()], ..Came::default() };
+    let came = StageResult { accepted: vec!["t-1".into(), "t-2".into()], ..StageResult::default() };
     let (stage, iteration) = (StageKind::Verify, 1);
     let end = StageEnd { stage, iteration, came, left: 0, cost: None, took_ms: 0 };
-    records.push(Record::StageEnded(end));
+    records.push(JournalRecord::StageEnded(end));
     let events = last(records);
     let told: Vec<_> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
     assert_eq!(told, ["stage_end", "work_reviewed"]);
@@ -116,7 +116,7 @@ fn red_gates_are_named() {
 #[test]
 fn no_gates_are_not_told_as_gates_that_passed() {
     let empty = GateVerdict { attempt: "a".into(), ..GateVerdict::default() };
-    let event = last(vec![Record::Judged(empty)]).remove(0);
+    let event = last(vec![JournalRecord::Judged(empty)]).remove(0);
     assert_eq!(
         (event["event"].as_str(), event["message"].as_str()),
         (Some("validation_pass"), Some("no gates to pass"))
@@ -126,7 +126,7 @@ fn no_gates_are_not_told_as_gates_that_passed() {
 #[test]
 fn an_agent_that_asks_for_a_person_is_told() {
     let claim = Claim::NeedsHuman { reason: "which licence?".into() };
-    let end = BackendEnd { claim, ..end("a", &Outcome::Success) };
+    let end = BackendEnd { claim, ..end("a", &BackendOutcome::Success) };
     let events = last(vec![start("a", 1, "t-1"), backend_ended(end)]);
     assert_eq!(events[1]["event"], "human_review_requested");
     assert_eq!(events[1]["message"], "which licence?");
@@ -135,14 +135,14 @@ fn an_agent_that_asks_for_a_person_is_told() {
 #[test]
 fn commands_of_the_operator_have_the_words_of_the_event_stream() {
     for (asked, word) in [
-        (Command::Pause, "pause"),
-        (Command::Resume, "resume"),
-        (Command::Note("x".into()), "note"),
-        (Command::Skip("x".into()), "skip_task"),
+        (LoopCommand::Pause, "pause"),
+        (LoopCommand::Resume, "resume"),
+        (LoopCommand::Note("x".into()), "note"),
+        (LoopCommand::Skip("x".into()), "skip_task"),
     ] {
         let given =
             OperatorCommand { argument: Some("x".into()), ..OperatorCommand::new("c", &asked) };
-        assert_eq!(words(vec![Record::Command(given)]), [word]);
+        assert_eq!(words(vec![JournalRecord::Command(given)]), [word]);
     }
 }
 
@@ -158,20 +158,23 @@ fn agents_beside_an_attempt_tell_their_own_events_and_intents_are_nobodys_busine
     };
     let answer = PassAnswer { pass: text(), iteration: 1, file: text(), summary: text() };
     for (record, told) in [
-        (Record::StuckDetected(StuckDetection::default()), &["stuck_detected"][..]),
-        (Record::Advised(advice), &["context_directive", "failure_pattern"]),
-        (Record::PassEnded(answer), &["agent_pass"]),
+        (JournalRecord::StuckDetected(StuckDetection::default()), &["stuck_detected"][..]),
+        (JournalRecord::Advised(advice), &["context_directive", "failure_pattern"]),
+        (JournalRecord::PassEnded(answer), &["agent_pass"]),
     ] {
         assert_eq!(words(vec![record]), told);
     }
-    let failure = Failure::new(FailureKind::Gates, "x");
-    let intents = vec![land_intent("a", Landing::Complete), fail_intent("a", failure)];
+    let failure = AttemptFailure::new(FailureKind::Gates, "x");
+    let intents = vec![land_intent("a", LandingExtent::Complete), fail_intent("a", failure)];
     assert!(words(intents).is_empty());
 }
 
 #[test]
 fn a_landing_of_an_attempt_nobody_knows_is_no_event() {
-    assert!(words(vec![Record::RunStarted(RunStart::default()), landed("ghost")])[1..].is_empty());
+    assert!(
+        words(vec![JournalRecord::RunStarted(RunStart::default()), landed("ghost")])[1..]
+            .is_empty()
+    );
 }
 
 #[test]
@@ -196,7 +199,7 @@ fn every_event_has_exactly_the_same_four_keys_in_the_same_order() {
         EventKind::Paused(NoDetails {}),
     ];
     assert_eq!(live.each_ref().map(EventKind::name), LIVE);
-    let live = live.map(|kind| serde_json::to_value(Event { timestamp: "t0", kind }).unwrap());
+    let live = live.map(|kind| serde_json::to_value(LoopEvent { timestamp: "t0", kind }).unwrap());
     let kept = stream(&entries(samples())).into_iter().flatten();
     for event in kept.chain(live) {
         let keys: Vec<_> = event.as_object().unwrap().keys().map(String::as_str).collect();
@@ -216,11 +219,12 @@ fn the_samples_tell_every_kind_that_a_journal_can_tell() {
 #[test]
 fn a_journal_that_is_read_back_tells_the_same_events() {
     let written = entries(samples());
-    let read: Vec<Entry> = written
+    let read: Vec<JournalEntry> = written
         .iter()
         .map(|entry| {
             let line = serde_json::to_string(entry).unwrap();
-            let read: Entry = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
+            let read: JournalEntry =
+                serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
             assert_eq!(read, *entry, "{line}");
             read
         })

@@ -1,10 +1,10 @@
 //! The sentence of an event, for logs and for the `message` field.
 
 use super::arrival_record::SettlementWay;
-use super::attempts::Fate;
-use super::event::{EventKind, IndexedUpTo};
-use super::payload::TreeRestored;
-use super::record::On;
+use super::attempts::AttemptState;
+use super::event::{EventKind, IndexState};
+use super::payload::RestoredTree;
+use super::record::GateTree;
 use crate::control::OperatorCommand;
 use crate::gate::GateVerdict;
 use crate::words::took;
@@ -29,9 +29,11 @@ impl std::fmt::Display for EventKind<'_> {
             Self::IterationEnd(end) => {
                 write!(f, "Iteration {}: ", end.iteration)?;
                 match end.fate {
-                    Fate::Failed { failure, .. } => f.write_str(&failure.message),
-                    Fate::Limited => f.write_str("usage limit"),
-                    Fate::Landed { .. } | Fate::Open | Fate::Interrupted => f.write_str("landed"),
+                    AttemptState::Failed { failure, .. } => f.write_str(&failure.message),
+                    AttemptState::Limited => f.write_str("usage limit"),
+                    AttemptState::Landed { .. }
+                    | AttemptState::Open
+                    | AttemptState::Interrupted => f.write_str("landed"),
                 }
             }
             Self::Arrived(arrived) => match arrived.commits {
@@ -94,7 +96,7 @@ impl std::fmt::Display for EventKind<'_> {
                 write!(f, "the knowledge index is brought up to date: {trigger}")
             }
             Self::KnowledgeIndexed(index) => {
-                let IndexedUpTo { iteration } = index;
+                let IndexState { iteration } = index;
                 write!(f, "the knowledge index knows everything up to iteration {iteration}")
             }
             Self::KnowledgeIndexUndone(undone) => {
@@ -117,7 +119,7 @@ impl std::fmt::Display for EventKind<'_> {
             | Self::Recovered(remark)
             | Self::Warning(remark) => f.write_str(&remark.text),
             Self::TreeRestored(restored) => {
-                let TreeRestored { role, paths } = restored;
+                let RestoredTree { role, paths } = restored;
                 write!(f, "{role} changed {} files, which were put back", paths.len())
             }
             Self::Backend(_) => Ok(()),
@@ -136,11 +138,11 @@ fn write_command(command: &OperatorCommand, f: &mut std::fmt::Formatter<'_>) -> 
 }
 
 /// Describe the tree that a gate runs on. Return nothing for the tree that the backend left.
-fn place(on: On) -> &'static str {
+fn place(on: GateTree) -> &'static str {
     match on {
-        On::Result => "",
-        On::Base => " on the tree before the attempt",
-        On::Alone => " on the commit alone",
+        GateTree::Result => "",
+        GateTree::Base => " on the tree before the attempt",
+        GateTree::Alone => " on the commit alone",
     }
 }
 

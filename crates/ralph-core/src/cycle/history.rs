@@ -9,19 +9,19 @@ use serde::Serialize;
 
 use super::arrival_line::ArrivalLine;
 use super::arrival_record::{SettledCommits, SettlementWay};
-use super::attempts::{AttemptView, Fate, GateSeen, LandedBranch, OpenAttempt};
-use super::build::End;
+use super::attempts::{AttemptState, AttemptView, GateProgress, LandedBranch, OpenAttempt};
+use super::build::LoopEnd;
 use super::candidate::{AttemptBase, Candidate};
-use super::judge::{Failure, FailureKind, Proof};
+use super::judge::{AttemptFailure, FailureKind, Proof};
 use super::payload::TaskRemark;
 use super::record::{
-    BackendEnd, Consulting, DiscardedAttempt, Entry, LandedAttempt, Landing, PlanAmended, Record,
-    Started, UsageWait,
+    AmendmentRecord, AttemptStart, BackendEnd, ConsultationStart, DiscardedAttempt, JournalEntry,
+    JournalRecord, LandedAttempt, LandingExtent, UsageWait,
 };
 use super::run_record::{RunEnd, RunStart};
-use super::staged::Staged;
+use super::staged::ConstructState;
 use crate::agent_role::AgentRole;
-use crate::backend::Outcome;
+use crate::backend::BackendOutcome;
 use crate::control::{CommandKind, DoubtedCommand, OperatorCommand};
 use crate::gate::GateVerdict;
 use crate::memory::roles::directive::PostDirective;
@@ -29,7 +29,7 @@ use crate::plan::Id;
 
 /// Work that is not in the knowledge index yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Unindexed {
+pub struct UnindexedWork {
     /// Size of the handoffs in bytes.
     pub bytes: u64,
     /// Number of backend runs.
@@ -40,7 +40,7 @@ pub struct Unindexed {
 
 /// Updates of the knowledge index that were undone since the last one that was kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Undone {
+pub struct UndoneUpdates {
     /// Problems of the last undone update, one line each.
     pub why: Vec<String>,
     /// Number of undone updates in a row.
@@ -51,7 +51,7 @@ pub struct Undone {
 
 /// One run of a backend in the ledger of costs: an attempt's, or an agent's that was asked something.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spending {
+pub struct BackendSpending {
     /// End of the run, RFC 3339.
     pub at: String,
     /// The backend's name in the configuration.
@@ -93,7 +93,7 @@ pub struct History {
     /// Everything that was ever spent here, the sum of `spending`.
     pub total_cost: f64,
     /// Every run of a backend, oldest first: what any view shows of costs is added up from these.
-    pub spending: Vec<Spending>,
+    pub spending: Vec<BackendSpending>,
     /// An attempt of the last run was ended because the money was used up.
     pub out_of_money: bool,
     /// The operator paused the last run.
@@ -101,11 +101,11 @@ pub struct History {
     /// The operator wants the last run to end.
     pub stopping: bool,
     /// Work that is not in the knowledge index yet.
-    pub unindexed: Unindexed,
+    pub unindexed: UnindexedWork,
     /// State of the last construct.
-    pub construct: Staged,
+    pub construct: ConstructState,
     /// Updates of the knowledge index that were undone.
-    pub undone: Option<Undone>,
+    pub undone: Option<UndoneUpdates>,
     /// Advice of the context agent after the last attempt.
     pub advice: Option<PostDirective>,
     /// Attempt in progress.
@@ -115,9 +115,9 @@ pub struct History {
     /// Landed commits of earlier runs that wait for another branch.
     pub left_arrivals: Vec<ArrivalLine>,
     /// Gates of the last attempt that have begun, in that order.
-    pub gates: Vec<GateSeen>,
+    pub gates: Vec<GateProgress>,
     /// Consultation in progress.
-    pub consulting: Option<Consulting>,
+    pub consulting: Option<ConsultationStart>,
     /// Wait for a usage limit in progress.
     pub wait: Option<UsageWait>,
     /// Every attempt, oldest first.
@@ -131,7 +131,7 @@ pub struct History {
     /// Notes that the last prompt had; they come back if nothing came of it.
     pub(super) given: Vec<String>,
     /// Changes of the plan by agents, with their times, oldest first.
-    pub(super) amended: Vec<(String, PlanAmended)>,
+    pub(super) amended: Vec<(String, AmendmentRecord)>,
     /// Index in `amended` of the first change after the last run that ended complete.
     pub(super) amended_from: usize,
     /// Index in `attempts` of the first attempt of the last run, or of its last construct.
@@ -151,7 +151,7 @@ pub struct History {
 
 impl History {
     /// Build the history from records, oldest first.
-    pub fn of<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Self {
+    pub fn of<'e>(entries: impl IntoIterator<Item = &'e JournalEntry>) -> Self {
         let mut history = Self::default();
         for entry in entries {
             history.add(entry);
@@ -160,12 +160,13 @@ impl History {
     }
 
     /// Add one more record to the history.
-    pub fn add(&mut self, entry: &Entry) {
+    pub fn add(&mut self, entry: &JournalEntry) {
         self.last_at = Some(entry.at.clone());
         self.follow_arrival(&entry.record);
         match &entry.record {
-            Record::RunStarted(run) => {
-                let complete = self.run_end.as_ref().is_some_and(|run| run.end == End::Complete);
+            JournalRecord::RunStarted(run) => {
+                let complete =
+                    self.run_end.as_ref().is_some_and(|run| run.end == LoopEnd::Complete);
                 if complete {
                     self.amended_from = self.amended.len();
                 }
@@ -185,38 +186,38 @@ impl History {
                 self.paused = false;
                 self.stopping = false;
             }
-            Record::RunEnded(end) => self.end_run(end.clone()),
-            Record::AttemptStarted { started, base } => self.begin(started, base, &entry.at),
-            Record::BackendEnded { end, candidate } => {
+            JournalRecord::RunEnded(end) => self.end_run(end.clone()),
+            JournalRecord::AttemptStarted { started, base } => self.begin(started, base, &entry.at),
+            JournalRecord::BackendEnded { end, candidate } => {
                 self.backend_ended(end, candidate, &entry.at)
             }
-            Record::GateStarted(start) => {
+            JournalRecord::GateStarted(start) => {
                 let (start, at) = (start.clone(), entry.at.clone());
-                self.gates.push(GateSeen { start, at, passed: None });
+                self.gates.push(GateProgress { start, at, passed: None });
             }
-            Record::GateEnded(end) => {
+            JournalRecord::GateEnded(end) => {
                 if let Some(seen) = self.gates.iter_mut().rfind(|seen| seen.start == end.start) {
                     seen.passed = Some(end.passed);
                 }
             }
-            Record::Judged(verdict) => self.judged(verdict),
-            Record::LandIntent(intent) => {
+            JournalRecord::Judged(verdict) => self.judged(verdict),
+            JournalRecord::LandIntent(intent) => {
                 if let Some(open) = self.opened(&intent.attempt) {
                     open.intent = Some(Box::new(intent.clone()));
                 }
             }
-            Record::Landed(landed) => self.landed(landed, &entry.at),
-            Record::FailIntent(intent) => {
+            JournalRecord::Landed(landed) => self.landed(landed, &entry.at),
+            JournalRecord::FailIntent(intent) => {
                 if let Some(open) = self.opened(&intent.attempt) {
                     open.failure = Some(Box::new(intent.clone()));
                 }
             }
-            Record::RolledBack(discarded) => self.rolled_back(discarded, &entry.at),
-            Record::Waiting(wait) => self.wait = Some(wait.clone()),
-            Record::Waited => self.wait = None,
-            Record::Command(command) => self.commanded(command),
-            Record::Consulting(consulting) => self.consulting = Some(consulting.clone()),
-            Record::Answered(answered) => self.spend(Spending {
+            JournalRecord::RolledBack(discarded) => self.rolled_back(discarded, &entry.at),
+            JournalRecord::Waiting(wait) => self.wait = Some(wait.clone()),
+            JournalRecord::Waited => self.wait = None,
+            JournalRecord::Command(command) => self.commanded(command),
+            JournalRecord::Consulting(consulting) => self.consulting = Some(consulting.clone()),
+            JournalRecord::Answered(answered) => self.spend(BackendSpending {
                 at: entry.at.clone(),
                 backend: answered.backend.clone(),
                 model: answered.model.clone(),
@@ -225,74 +226,78 @@ impl History {
                 tokens: answered.tokens,
                 took_ms: answered.took_ms,
             }),
-            Record::Consulted { id } => {
+            JournalRecord::Consulted { id } => {
                 self.consulting.take_if(|open| open.id == *id);
             }
-            Record::Researched(TaskRemark { task, .. }) => {
+            JournalRecord::Researched(TaskRemark { task, .. }) => {
                 let times = self.researched(task).saturating_add(1);
                 self.researched = Some((task.clone(), times));
             }
-            Record::Advised(advice) => self.advice = Some(advice.clone()),
-            Record::IndexUndone { why } => {
+            JournalRecord::Advised(advice) => self.advice = Some(advice.clone()),
+            JournalRecord::IndexUndone { why } => {
                 let times = self.undone.as_ref().map_or(0, |undone| undone.times) + 1;
                 let unindexed = self.unindexed.iterations;
-                self.undone = Some(Undone { why: why.clone(), times, unindexed });
+                self.undone = Some(UndoneUpdates { why: why.clone(), times, unindexed });
             }
-            Record::Indexed { iteration } => {
-                self.unindexed = Unindexed { since: *iteration, ..Unindexed::default() };
+            JournalRecord::Indexed { iteration } => {
+                self.unindexed = UnindexedWork { since: *iteration, ..UnindexedWork::default() };
                 self.undone = None;
             }
-            Record::ConstructStarted(start) => {
+            JournalRecord::ConstructStarted(start) => {
                 self.loop_from = self.attempts.len();
                 self.construct.started(start);
             }
-            Record::IterationStarted(start) => self.construct.iteration_started(start.iteration),
-            Record::StageStarted(start) => self.construct.stage_started(start),
-            Record::StageEnded(end) => {
+            JournalRecord::IterationStarted(start) => {
+                self.construct.iteration_started(start.iteration)
+            }
+            JournalRecord::StageStarted(start) => self.construct.stage_started(start),
+            JournalRecord::StageEnded(end) => {
                 self.reviewed(&end.came.accepted);
                 self.construct.stage_ended(end);
             }
-            Record::NotVerified(item) => self.construct.unverified.push(item.clone()),
-            Record::Amended(amended) => self.amended.push((entry.at.clone(), amended.clone())),
-            Record::Replayed(replay) => {
+            JournalRecord::NotVerified(item) => self.construct.unverified.push(item.clone()),
+            JournalRecord::Amended(amended) => {
+                self.amended.push((entry.at.clone(), amended.clone()))
+            }
+            JournalRecord::Replayed(replay) => {
                 for view in &mut self.attempts {
-                    if let Fate::Landed { commit: Some(commit), .. } = &mut view.fate {
+                    if let AttemptState::Landed { commit: Some(commit), .. } = &mut view.fate {
                         replay.rename(commit);
                     }
                 }
             }
-            Record::TipStarted(_)
-            | Record::LedgerCommitted(_)
-            | Record::ArrivalIntent(_)
-            | Record::Arrived(_)
-            | Record::NotArrived(_)
-            | Record::ReplayIntent(_)
-            | Record::Taken(_)
-            | Record::Settled(_)
-            | Record::Asked(_)
-            | Record::CommandRefused(_)
-            | Record::TaskSkipped(_)
-            | Record::ReviewRequested(_)
-            | Record::StuckDetected(_)
-            | Record::IndexDue(_)
-            | Record::ConstructEnded(_)
-            | Record::SpecLanded(_)
-            | Record::SpecFailed(_)
-            | Record::AgentStep(_)
-            | Record::LaneSetup(_)
-            | Record::PromptTruncated(_)
-            | Record::ContextNoted(_)
-            | Record::PassEnded(_)
-            | Record::PassFailed(_)
-            | Record::LedgerRestored(_)
-            | Record::TreeRestored(_)
-            | Record::Recovered(_)
-            | Record::Warned(_) => {}
+            JournalRecord::TipStarted(_)
+            | JournalRecord::LedgerCommitted(_)
+            | JournalRecord::ArrivalIntent(_)
+            | JournalRecord::Arrived(_)
+            | JournalRecord::NotArrived(_)
+            | JournalRecord::ReplayIntent(_)
+            | JournalRecord::Taken(_)
+            | JournalRecord::Settled(_)
+            | JournalRecord::Asked(_)
+            | JournalRecord::CommandRefused(_)
+            | JournalRecord::TaskSkipped(_)
+            | JournalRecord::ReviewRequested(_)
+            | JournalRecord::StuckDetected(_)
+            | JournalRecord::IndexDue(_)
+            | JournalRecord::ConstructEnded(_)
+            | JournalRecord::SpecLanded(_)
+            | JournalRecord::SpecFailed(_)
+            | JournalRecord::AgentStep(_)
+            | JournalRecord::LaneSetup(_)
+            | JournalRecord::PromptTruncated(_)
+            | JournalRecord::ContextNoted(_)
+            | JournalRecord::PassEnded(_)
+            | JournalRecord::PassFailed(_)
+            | JournalRecord::LedgerRestored(_)
+            | JournalRecord::TreeRestored(_)
+            | JournalRecord::Recovered(_)
+            | JournalRecord::Warned(_) => {}
         }
     }
 
-    fn follow_arrival(&mut self, record: &Record) {
-        if let Record::TipStarted(start) = record {
+    fn follow_arrival(&mut self, record: &JournalRecord) {
+        if let JournalRecord::TipStarted(start) = record {
             let mut last = self.arrival.take();
             if let Some(other) = last.take_if(|line| line.branch != start.branch) {
                 last = self.left_arrivals.extract_if(.., |line| line.branch == start.branch).next();
@@ -301,7 +306,7 @@ impl History {
             self.arrival = Some(ArrivalLine::start(start, last));
             return;
         }
-        if let Record::Settled(settled) = record {
+        if let JournalRecord::Settled(settled) = record {
             self.settle_branches(settled);
         }
         if let Some(line) = &mut self.arrival {

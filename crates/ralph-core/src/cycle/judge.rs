@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::Outcome;
+use crate::backend::BackendOutcome;
 use crate::claim::Claim;
 use crate::gate::{FailingNames, GateRuling, GateVerdict};
 use crate::plan::Task;
@@ -42,9 +42,9 @@ impl Proof {
 
 /// Everything the judgement of an attempt depends on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Evidence<'a> {
+pub struct AttemptEvidence<'a> {
     /// Outcome of the backend's run.
-    pub outcome: &'a Outcome,
+    pub outcome: &'a BackendOutcome,
     /// Claim of the agent about its task.
     pub claim: &'a Claim,
     /// Question of the agent to a person, beside its claim.
@@ -138,7 +138,7 @@ impl FailureKind {
 
 /// Failure of an attempt: its kind and its message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Failure {
+pub struct AttemptFailure {
     /// Kind of the failure.
     pub kind: FailureKind,
     /// In words, with what a person needs to know.
@@ -148,7 +148,7 @@ pub struct Failure {
     pub fingerprint: String,
 }
 
-impl Failure {
+impl AttemptFailure {
     /// A failure whose message is its fingerprint.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         let message = message.into();
@@ -184,7 +184,7 @@ impl Failure {
 /// Number of interruptions of a task that do not count.
 pub(super) const FREE_CRASHES: u32 = 3;
 
-impl Failure {
+impl AttemptFailure {
     /// An interruption is not the task's fault, until it happens too often to be chance.
     pub(super) fn interrupted(before: u32, message: &str) -> Self {
         if before < FREE_CRASHES {
@@ -198,18 +198,18 @@ impl Failure {
 
 /// Decision about an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum AttemptDecision {
     /// Run the gates, then ask again.
     Gate,
     /// Land the work.
     Land {
         /// State in which the task is left.
-        landing: super::Landing,
+        landing: super::LandingExtent,
         /// Degree to which the work is proven.
         proof: Proof,
     },
     /// Roll the attempt back.
-    Fail(Failure),
+    Fail(AttemptFailure),
     /// Roll it back and try again at this time, uncounted.
     Wait {
         /// Seconds since 1970, where the backend said so.
@@ -225,118 +225,121 @@ pub enum Decision {
 }
 
 /// Decide whether an attempt lands, fails, waits or stops the loop.
-pub fn judge(evidence: &Evidence<'_>) -> Decision {
+pub fn judge(evidence: &AttemptEvidence<'_>) -> AttemptDecision {
     if let Some(decision) = of_outcome(evidence.outcome) {
         return decision;
     }
     match evidence.claim {
         Claim::Blocked { reason } => {
-            return Decision::Fail(Failure::new(FailureKind::Blocked, reason.clone()));
+            return AttemptDecision::Fail(AttemptFailure::new(
+                FailureKind::Blocked,
+                reason.clone(),
+            ));
         }
         Claim::NeedsHuman { reason } => return needs_human(reason),
         Claim::None => {
             let message = "it ended without saying that the task is done, blocked or partly done";
-            return Decision::Fail(Failure::new(FailureKind::BadOutput, message));
+            return AttemptDecision::Fail(AttemptFailure::new(FailureKind::BadOutput, message));
         }
         Claim::Done { .. } | Claim::Partial => {}
     }
     match (of_claim(evidence), evidence.review) {
         // It said that it cannot do this alone: another attempt would not know more.
-        (Decision::Fail(_), Some(reason)) => needs_human(reason),
+        (AttemptDecision::Fail(_), Some(reason)) => needs_human(reason),
         (decision, _) => decision,
     }
 }
 
-fn needs_human(reason: &str) -> Decision {
+fn needs_human(reason: &str) -> AttemptDecision {
     let message = format!("a person has to decide: {reason}");
-    Decision::Fail(Failure::new(FailureKind::Blocked, message))
+    AttemptDecision::Fail(AttemptFailure::new(FailureKind::Blocked, message))
 }
 
 /// The claim is that the task is done, or a part of it.
-fn of_claim(evidence: &Evidence<'_>) -> Decision {
+fn of_claim(evidence: &AttemptEvidence<'_>) -> AttemptDecision {
     if !evidence.forbidden.is_empty() {
         let message = format!("it changed {}", evidence.forbidden.join(", "));
-        return Decision::Fail(Failure::new(FailureKind::Forbidden, message));
+        return AttemptDecision::Fail(AttemptFailure::new(FailureKind::Forbidden, message));
     }
     of_work(evidence)
 }
 
 /// The outcome decides, unless the backend ended as it should.
-fn of_outcome(outcome: &Outcome) -> Option<Decision> {
+fn of_outcome(outcome: &BackendOutcome) -> Option<AttemptDecision> {
     let message = outcome.to_string();
     Some(match outcome {
-        Outcome::Success => return None,
-        Outcome::RateLimit { resets_at, message } => {
-            Decision::Wait { until: *resets_at, reason: message.clone() }
+        BackendOutcome::Success => return None,
+        BackendOutcome::RateLimit { resets_at, message } => {
+            AttemptDecision::Wait { until: *resets_at, reason: message.clone() }
         }
-        Outcome::NotLoggedIn { .. } | Outcome::NotInstalled | Outcome::PermissionDenied { .. } => {
-            Decision::Stop { reason: message }
-        }
-        Outcome::MaxTurns
-        | Outcome::ContextLimit
-        | Outcome::Budget
-        | Outcome::Timeout
-        | Outcome::Idle
-        | Outcome::Cancelled
-        | Outcome::ApiError { .. }
-        | Outcome::Crash { .. }
-        | Outcome::NoOutput
-        | Outcome::Malformed { .. } => Decision::Fail(of_end(outcome)?),
+        BackendOutcome::NotLoggedIn { .. }
+        | BackendOutcome::NotInstalled
+        | BackendOutcome::PermissionDenied { .. } => AttemptDecision::Stop { reason: message },
+        BackendOutcome::MaxTurns
+        | BackendOutcome::ContextLimit
+        | BackendOutcome::Budget
+        | BackendOutcome::Timeout
+        | BackendOutcome::Idle
+        | BackendOutcome::Cancelled
+        | BackendOutcome::ApiError { .. }
+        | BackendOutcome::Crash { .. }
+        | BackendOutcome::NoOutput
+        | BackendOutcome::Malformed { .. } => AttemptDecision::Fail(of_end(outcome)?),
     })
 }
 
 /// The failure that the end of a backend is by itself. `None` when the work decides (`success`), or
 /// nothing about the task was learnt.
-pub(super) fn of_end(outcome: &Outcome) -> Option<Failure> {
+pub(super) fn of_end(outcome: &BackendOutcome) -> Option<AttemptFailure> {
     let kind = match outcome {
-        Outcome::Success
-        | Outcome::RateLimit { .. }
-        | Outcome::NotLoggedIn { .. }
-        | Outcome::NotInstalled
-        | Outcome::PermissionDenied { .. } => return None,
-        Outcome::MaxTurns => FailureKind::MaxTurns,
-        Outcome::ContextLimit => FailureKind::ContextLimit,
-        Outcome::Budget => FailureKind::Budget,
-        Outcome::Timeout => FailureKind::Timeout,
-        Outcome::Idle => FailureKind::Idle,
-        Outcome::Cancelled => FailureKind::Interrupted,
-        Outcome::ApiError { .. }
-        | Outcome::Crash { .. }
-        | Outcome::NoOutput
-        | Outcome::Malformed { .. } => FailureKind::Backend,
+        BackendOutcome::Success
+        | BackendOutcome::RateLimit { .. }
+        | BackendOutcome::NotLoggedIn { .. }
+        | BackendOutcome::NotInstalled
+        | BackendOutcome::PermissionDenied { .. } => return None,
+        BackendOutcome::MaxTurns => FailureKind::MaxTurns,
+        BackendOutcome::ContextLimit => FailureKind::ContextLimit,
+        BackendOutcome::Budget => FailureKind::Budget,
+        BackendOutcome::Timeout => FailureKind::Timeout,
+        BackendOutcome::Idle => FailureKind::Idle,
+        BackendOutcome::Cancelled => FailureKind::Interrupted,
+        BackendOutcome::ApiError { .. }
+        | BackendOutcome::Crash { .. }
+        | BackendOutcome::NoOutput
+        | BackendOutcome::Malformed { .. } => FailureKind::Backend,
     };
     let (message, fingerprint) = (outcome.to_string(), outcome.word().to_owned());
-    Some(Failure { kind, message, fingerprint })
+    Some(AttemptFailure { kind, message, fingerprint })
 }
 
 /// Landings of parts of one task that count as progress.
 const MOST_PARTIAL_LANDINGS: usize = 10;
 
 /// A claim was made and nothing forbidden was done: tree and gates decide.
-fn of_work(evidence: &Evidence<'_>) -> Decision {
-    use super::Landing;
+fn of_work(evidence: &AttemptEvidence<'_>) -> AttemptDecision {
+    use super::LandingExtent;
     let no_change = matches!(
         evidence.claim,
         Claim::Done { no_change_needed: Some(why) } if !why.trim().is_empty()
     );
     if evidence.changed == 0 && !no_change {
         let message = "it says that it worked on the task, and no file changed";
-        return Decision::Fail(Failure::new(FailureKind::NoChange, message));
+        return AttemptDecision::Fail(AttemptFailure::new(FailureKind::NoChange, message));
     }
     let complete = matches!(evidence.claim, Claim::Done { .. });
     if !complete && evidence.partial_landings >= MOST_PARTIAL_LANDINGS {
         let words = FailureKind::PartlyDone.words();
-        return Decision::Fail(Failure::new(FailureKind::PartlyDone, words));
+        return AttemptDecision::Fail(AttemptFailure::new(FailureKind::PartlyDone, words));
     }
-    let Some(verdict) = evidence.verdict else { return Decision::Gate };
+    let Some(verdict) = evidence.verdict else { return AttemptDecision::Gate };
     let proof = match &verdict.ruling {
         GateRuling::Refused { fingerprint, .. } => {
-            return Decision::Fail(refused(verdict, fingerprint.clone()));
+            return AttemptDecision::Fail(refused(verdict, fingerprint.clone()));
         }
         // Without a change and without a green gate there is nothing but its word.
         GateRuling::Unproven(_) if evidence.changed == 0 => {
             let message = "it says that nothing has to be changed, and no gate can confirm it";
-            return Decision::Fail(Failure::new(FailureKind::NoChange, message));
+            return AttemptDecision::Fail(AttemptFailure::new(FailureKind::NoChange, message));
         }
         GateRuling::Unproven(_) => Proof::Unproven,
         GateRuling::Proven | GateRuling::ProvenExceptOld(_) if evidence.changed == 0 => {
@@ -345,12 +348,12 @@ fn of_work(evidence: &Evidence<'_>) -> Decision {
         GateRuling::Proven => Proof::Proven,
         GateRuling::ProvenExceptOld(old) => Proof::ProvenExceptOld(old.clone()),
     };
-    let landing = if complete { Landing::Complete } else { Landing::Partial };
-    Decision::Land { landing, proof }
+    let landing = if complete { LandingExtent::Complete } else { LandingExtent::Partial };
+    AttemptDecision::Land { landing, proof }
 }
 
 /// Why the gates, or the rule about their judges, refuse the work.
-fn refused(verdict: &GateVerdict, fingerprint: String) -> Failure {
+fn refused(verdict: &GateVerdict, fingerprint: String) -> AttemptFailure {
     let mut causes: Vec<String> =
         verdict.blocking().map(|check| format!("{} failed", check.name)).collect();
     let kind = match verdict.forbidden() {
@@ -360,7 +363,7 @@ fn refused(verdict: &GateVerdict, fingerprint: String) -> Failure {
             FailureKind::Judges
         }
     };
-    Failure { kind, message: causes.join("; "), fingerprint }
+    AttemptFailure { kind, message: causes.join("; "), fingerprint }
 }
 
 /// Sources that a person writes: a backend that changes one fails, unless its task names the path.

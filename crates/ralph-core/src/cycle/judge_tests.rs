@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::backend::Ending;
-use crate::cycle::Landing;
+use crate::backend::ProcessEnding;
+use crate::cycle::LandingExtent;
 use crate::gate::{GateCheck, GateStanding};
 
 const DONE: Claim = Claim::DONE;
@@ -42,9 +42,9 @@ fn except_old() -> GateVerdict {
 }
 
 /// Honest work: a claim, a change, green gates.
-fn work() -> Evidence<'static> {
-    Evidence {
-        outcome: &Outcome::Success,
+fn work() -> AttemptEvidence<'static> {
+    AttemptEvidence {
+        outcome: &BackendOutcome::Success,
         claim: &DONE,
         review: None,
         changed: 2,
@@ -58,49 +58,49 @@ fn no_change(why: &str) -> Claim {
     Claim::Done { no_change_needed: Some(why.to_owned()) }
 }
 
-fn landed(landing: Landing, proof: Proof) -> Decision {
-    Decision::Land { landing, proof }
+fn landed(landing: LandingExtent, proof: Proof) -> AttemptDecision {
+    AttemptDecision::Land { landing, proof }
 }
 
 #[track_caller]
-fn failed(evidence: &Evidence<'_>) -> FailureKind {
+fn failed(evidence: &AttemptEvidence<'_>) -> FailureKind {
     match judge(evidence) {
-        Decision::Fail(failure) => failure.kind,
+        AttemptDecision::Fail(failure) => failure.kind,
         other => panic!("it did not fail: {other:?}"),
     }
 }
 
-fn outcomes() -> Vec<Outcome> {
+fn outcomes() -> Vec<BackendOutcome> {
     let message = String::from("words");
     vec![
-        Outcome::Success,
-        Outcome::MaxTurns,
-        Outcome::ContextLimit,
-        Outcome::Budget,
-        Outcome::RateLimit { resets_at: Some(7), message: message.clone() },
-        Outcome::NotLoggedIn { message: message.clone() },
-        Outcome::NotInstalled,
-        Outcome::PermissionDenied { tools: vec!["Bash".into()] },
-        Outcome::ApiError { status: Some(500), message: message.clone() },
-        Outcome::Crash { ending: Ending::Signal(9), message: message.clone() },
-        Outcome::NoOutput,
-        Outcome::Malformed { message },
-        Outcome::Timeout,
-        Outcome::Idle,
-        Outcome::Cancelled,
+        BackendOutcome::Success,
+        BackendOutcome::MaxTurns,
+        BackendOutcome::ContextLimit,
+        BackendOutcome::Budget,
+        BackendOutcome::RateLimit { resets_at: Some(7), message: message.clone() },
+        BackendOutcome::NotLoggedIn { message: message.clone() },
+        BackendOutcome::NotInstalled,
+        BackendOutcome::PermissionDenied { tools: vec!["Bash".into()] },
+        BackendOutcome::ApiError { status: Some(500), message: message.clone() },
+        BackendOutcome::Crash { ending: ProcessEnding::Signal(9), message: message.clone() },
+        BackendOutcome::NoOutput,
+        BackendOutcome::Malformed { message },
+        BackendOutcome::Timeout,
+        BackendOutcome::Idle,
+        BackendOutcome::Cancelled,
     ]
 }
 
 #[test]
 fn a_claim_with_a_change_and_green_gates_lands() {
-    assert_eq!(judge(&work()), landed(Landing::Complete, Proof::Proven));
+    assert_eq!(judge(&work()), landed(LandingExtent::Complete, Proof::Proven));
 }
 
 #[test]
 fn gates_are_run_before_anything_lands() {
     for claim in [DONE, Claim::Partial, no_change("it is there")] {
-        let evidence = Evidence { verdict: None, claim: &claim, ..work() };
-        assert_eq!(judge(&evidence), Decision::Gate);
+        let evidence = AttemptEvidence { verdict: None, claim: &claim, ..work() };
+        assert_eq!(judge(&evidence), AttemptDecision::Gate);
     }
 }
 
@@ -108,7 +108,7 @@ fn gates_are_run_before_anything_lands() {
 fn an_empty_diff_fails_whatever_the_prose_says() {
     for claim in [DONE, Claim::Partial, no_change(""), no_change("  \n")] {
         for verdict in [None, Some(&PROVEN), Some(&UNPROVEN), Some(&red())] {
-            let evidence = Evidence { changed: 0, claim: &claim, verdict, ..work() };
+            let evidence = AttemptEvidence { changed: 0, claim: &claim, verdict, ..work() };
             assert_eq!(failed(&evidence), FailureKind::NoChange, "{claim:?} {verdict:?}");
         }
     }
@@ -118,28 +118,30 @@ fn an_empty_diff_fails_whatever_the_prose_says() {
 fn no_change_needed_lands_only_with_green_gates_and_is_told_as_such() {
     let claim = no_change("an earlier task did it");
     let (red, old) = (red(), except_old());
-    let with = |gates| Evidence { changed: 0, claim: &claim, verdict: Some(gates), ..work() };
-    assert_eq!(judge(&with(&PROVEN)), landed(Landing::Complete, Proof::NoChange));
-    assert_eq!(judge(&with(&old)), landed(Landing::Complete, Proof::NoChange));
+    let with =
+        |gates| AttemptEvidence { changed: 0, claim: &claim, verdict: Some(gates), ..work() };
+    assert_eq!(judge(&with(&PROVEN)), landed(LandingExtent::Complete, Proof::NoChange));
+    assert_eq!(judge(&with(&old)), landed(LandingExtent::Complete, Proof::NoChange));
     assert_eq!(failed(&with(&UNPROVEN)), FailureKind::NoChange);
     assert_eq!(failed(&with(&red)), FailureKind::Gates);
 }
 
 #[test]
 fn no_change_needed_beside_a_change_is_an_ordinary_claim() {
-    let evidence = Evidence { claim: &no_change("nothing"), ..work() };
-    assert_eq!(judge(&evidence), landed(Landing::Complete, Proof::Proven));
+    let evidence = AttemptEvidence { claim: &no_change("nothing"), ..work() };
+    assert_eq!(judge(&evidence), landed(LandingExtent::Complete, Proof::Proven));
 }
 
 #[test]
 fn without_a_gate_the_work_lands_unproven() {
-    let evidence = Evidence { verdict: Some(&UNPROVEN), ..work() };
-    assert_eq!(judge(&evidence), landed(Landing::Complete, Proof::Unproven));
+    let evidence = AttemptEvidence { verdict: Some(&UNPROVEN), ..work() };
+    assert_eq!(judge(&evidence), landed(LandingExtent::Complete, Proof::Unproven));
 }
 
 #[test]
 fn old_failures_are_named_in_the_proof() {
-    let Decision::Land { proof, .. } = judge(&Evidence { verdict: Some(&except_old()), ..work() })
+    let AttemptDecision::Land { proof, .. } =
+        judge(&AttemptEvidence { verdict: Some(&except_old()), ..work() })
     else {
         panic!("old failures do not block");
     };
@@ -154,45 +156,47 @@ fn a_refusal_of_the_gates_is_known_by_what_they_said() {
         (red_and_blocked(), FailureKind::Judges, "test failed; it changed tests/a.rs"),
         (blocked(), FailureKind::Judges, "it changed tests/a.rs"),
     ] {
-        let Decision::Fail(failure) = judge(&Evidence { verdict: Some(&verdict), ..work() }) else {
+        let AttemptDecision::Fail(failure) =
+            judge(&AttemptEvidence { verdict: Some(&verdict), ..work() })
+        else {
             panic!("{kind:?} must fail");
         };
         let fingerprint = "print".to_owned();
-        assert_eq!(failure, Failure { kind, message: message.to_owned(), fingerprint });
+        assert_eq!(failure, AttemptFailure { kind, message: message.to_owned(), fingerprint });
     }
 }
 
 #[test]
 fn a_green_part_lands_and_a_part_without_a_change_fails() {
-    let part = |changed| Evidence { claim: &Claim::Partial, changed, ..work() };
-    assert_eq!(judge(&part(1)), landed(Landing::Partial, Proof::Proven));
-    assert!(matches!(judge(&part(0)), Decision::Fail(f) if f.kind == FailureKind::NoChange));
+    let part = |changed| AttemptEvidence { claim: &Claim::Partial, changed, ..work() };
+    assert_eq!(judge(&part(1)), landed(LandingExtent::Partial, Proof::Proven));
+    assert!(matches!(judge(&part(0)), AttemptDecision::Fail(f) if f.kind == FailureKind::NoChange));
     let red = red();
-    let red = Evidence { verdict: Some(&red), ..part(1) };
+    let red = AttemptEvidence { verdict: Some(&red), ..part(1) };
     assert_eq!(failed(&red), FailureKind::Gates);
 }
 
 #[test]
 fn a_task_that_landed_partly_ten_times_makes_no_progress_with_another_part() {
-    let part = |partial_landings, claim| Evidence { claim, partial_landings, ..work() };
-    assert_eq!(judge(&part(9, &Claim::Partial)), landed(Landing::Partial, Proof::Proven));
-    let Decision::Fail(failure) = judge(&part(10, &Claim::Partial)) else {
+    let part = |partial_landings, claim| AttemptEvidence { claim, partial_landings, ..work() };
+    assert_eq!(judge(&part(9, &Claim::Partial)), landed(LandingExtent::Partial, Proof::Proven));
+    let AttemptDecision::Fail(failure) = judge(&part(10, &Claim::Partial)) else {
         panic!("the eleventh part must not land");
     };
     assert_eq!(failure.told(), "partly done ten times");
     assert!(failure.kind.counts(), "the ladder comes to its end");
-    assert_eq!(judge(&part(10, &DONE)), landed(Landing::Complete, Proof::Proven));
+    assert_eq!(judge(&part(10, &DONE)), landed(LandingExtent::Complete, Proof::Proven));
 }
 
 #[test]
 fn green_gates_without_a_claim_are_bad_output() {
-    assert_eq!(failed(&Evidence { claim: &Claim::None, ..work() }), FailureKind::BadOutput);
+    assert_eq!(failed(&AttemptEvidence { claim: &Claim::None, ..work() }), FailureKind::BadOutput);
 }
 
 #[test]
 fn a_blocked_agent_blocks_its_task_with_its_own_words_and_spends_no_retry() {
     let claim = Claim::Blocked { reason: "no key for the API".into() };
-    let Decision::Fail(failure) = judge(&Evidence { claim: &claim, ..work() }) else {
+    let AttemptDecision::Fail(failure) = judge(&AttemptEvidence { claim: &claim, ..work() }) else {
         panic!("blocked work must not land");
     };
     assert_eq!(failure.kind, FailureKind::Blocked);
@@ -203,7 +207,7 @@ fn a_blocked_agent_blocks_its_task_with_its_own_words_and_spends_no_retry() {
 #[test]
 fn an_agent_that_asks_for_a_person_blocks_its_task() {
     let claim = Claim::NeedsHuman { reason: "which licence?".into() };
-    let Decision::Fail(failure) = judge(&Evidence { claim: &claim, ..work() }) else {
+    let AttemptDecision::Fail(failure) = judge(&AttemptEvidence { claim: &claim, ..work() }) else {
         panic!("it must not land");
     };
     assert_eq!(failure.kind, FailureKind::Blocked);
@@ -213,7 +217,8 @@ fn an_agent_that_asks_for_a_person_blocks_its_task() {
 #[test]
 fn forbidden_paths_fail_and_are_named() {
     let paths = [String::from("ralph.toml"), String::from("specs/a.md")];
-    let Decision::Fail(failure) = judge(&Evidence { forbidden: &paths, ..work() }) else {
+    let AttemptDecision::Fail(failure) = judge(&AttemptEvidence { forbidden: &paths, ..work() })
+    else {
         panic!("it must fail");
     };
     assert_eq!(failure.kind, FailureKind::Forbidden);
@@ -222,44 +227,47 @@ fn forbidden_paths_fail_and_are_named() {
 
 #[test]
 fn a_usage_limit_waits_until_the_time_the_backend_gave() {
-    let outcome = Outcome::RateLimit { resets_at: Some(99), message: "5 hours".into() };
-    let decision = judge(&Evidence { outcome: &outcome, ..work() });
-    assert_eq!(decision, Decision::Wait { until: Some(99), reason: "5 hours".into() });
+    let outcome = BackendOutcome::RateLimit { resets_at: Some(99), message: "5 hours".into() };
+    let decision = judge(&AttemptEvidence { outcome: &outcome, ..work() });
+    assert_eq!(decision, AttemptDecision::Wait { until: Some(99), reason: "5 hours".into() });
 }
 
 #[test]
 fn a_backend_that_cannot_be_used_stops_the_loop_at_once() {
     for outcome in [
-        Outcome::NotInstalled,
-        Outcome::NotLoggedIn { message: "expired".into() },
-        Outcome::PermissionDenied { tools: vec!["Write".into()] },
+        BackendOutcome::NotInstalled,
+        BackendOutcome::NotLoggedIn { message: "expired".into() },
+        BackendOutcome::PermissionDenied { tools: vec!["Write".into()] },
     ] {
-        let decision = judge(&Evidence { outcome: &outcome, ..work() });
-        assert_eq!(decision, Decision::Stop { reason: outcome.to_string() });
+        let decision = judge(&AttemptEvidence { outcome: &outcome, ..work() });
+        assert_eq!(decision, AttemptDecision::Stop { reason: outcome.to_string() });
     }
 }
 
 #[test]
 fn a_run_that_ended_badly_fails_with_its_own_reason_whatever_it_claims() {
     for (outcome, kind) in [
-        (Outcome::Timeout, FailureKind::Timeout),
-        (Outcome::Idle, FailureKind::Idle),
-        (Outcome::ContextLimit, FailureKind::ContextLimit),
-        (Outcome::MaxTurns, FailureKind::MaxTurns),
-        (Outcome::NoOutput, FailureKind::Backend),
-        (Outcome::Malformed { message: "x".into() }, FailureKind::Backend),
-        (Outcome::ApiError { status: None, message: "x".into() }, FailureKind::Backend),
-        (Outcome::Crash { ending: Ending::Code(1), message: "x".into() }, FailureKind::Backend),
+        (BackendOutcome::Timeout, FailureKind::Timeout),
+        (BackendOutcome::Idle, FailureKind::Idle),
+        (BackendOutcome::ContextLimit, FailureKind::ContextLimit),
+        (BackendOutcome::MaxTurns, FailureKind::MaxTurns),
+        (BackendOutcome::NoOutput, FailureKind::Backend),
+        (BackendOutcome::Malformed { message: "x".into() }, FailureKind::Backend),
+        (BackendOutcome::ApiError { status: None, message: "x".into() }, FailureKind::Backend),
+        (
+            BackendOutcome::Crash { ending: ProcessEnding::Code(1), message: "x".into() },
+            FailureKind::Backend,
+        ),
     ] {
-        assert_eq!(failed(&Evidence { outcome: &outcome, ..work() }), kind);
+        assert_eq!(failed(&AttemptEvidence { outcome: &outcome, ..work() }), kind);
         assert!(kind.counts(), "{kind:?}");
     }
 }
 
 #[test]
 fn what_is_not_the_tasks_fault_spends_no_retry() {
-    for outcome in [Outcome::Cancelled, Outcome::Budget] {
-        assert!(!failed(&Evidence { outcome: &outcome, ..work() }).counts(), "{outcome:?}");
+    for outcome in [BackendOutcome::Cancelled, BackendOutcome::Budget] {
+        assert!(!failed(&AttemptEvidence { outcome: &outcome, ..work() }).counts(), "{outcome:?}");
     }
     assert!(!FailureKind::Conflict.counts());
     assert!(FailureKind::Crashed.counts(), "too many crashes are counted at last");
@@ -270,7 +278,7 @@ fn the_journals_end_of_a_backend_says_the_same_as_the_judgement_of_it() {
     for outcome in outcomes() {
         let by_end = of_end(&outcome);
         match of_outcome(&outcome) {
-            Some(Decision::Fail(failure)) => assert_eq!(by_end, Some(failure)),
+            Some(AttemptDecision::Fail(failure)) => assert_eq!(by_end, Some(failure)),
             _ => assert_eq!(by_end, None, "{outcome:?}"),
         }
     }
@@ -289,19 +297,19 @@ fn claims() -> impl Strategy<Value = Claim> {
 
 #[test]
 fn work_that_asks_for_a_person_lands_when_it_is_good_and_is_blocked_when_it_is_not() {
-    let asks = Evidence { review: Some("which key?"), ..work() };
-    assert_eq!(judge(&asks), landed(Landing::Complete, Proof::Proven));
+    let asks = AttemptEvidence { review: Some("which key?"), ..work() };
+    assert_eq!(judge(&asks), landed(LandingExtent::Complete, Proof::Proven));
     for bad in [
-        Evidence { verdict: Some(&red()), ..asks.clone() },
-        Evidence { changed: 0, ..asks.clone() },
-        Evidence { forbidden: &["ralph.toml".to_owned()], ..asks.clone() },
+        AttemptEvidence { verdict: Some(&red()), ..asks.clone() },
+        AttemptEvidence { changed: 0, ..asks.clone() },
+        AttemptEvidence { forbidden: &["ralph.toml".to_owned()], ..asks.clone() },
     ] {
-        let Decision::Fail(failure) = judge(&bad) else { panic!("{bad:?} did not fail") };
+        let AttemptDecision::Fail(failure) = judge(&bad) else { panic!("{bad:?} did not fail") };
         assert_eq!(failure.kind, FailureKind::Blocked);
         assert_eq!(failure.message, "a person has to decide: which key?");
     }
-    let late = Evidence { outcome: &Outcome::Timeout, ..asks };
-    assert!(matches!(judge(&late), Decision::Fail(f) if f.kind == FailureKind::Timeout));
+    let late = AttemptEvidence { outcome: &BackendOutcome::Timeout, ..asks };
+    assert!(matches!(judge(&late), AttemptDecision::Fail(f) if f.kind == FailureKind::Timeout));
 }
 
 proptest! {
@@ -317,19 +325,19 @@ proptest! {
             Some(blocked()),
         ]),
     ) {
-        let evidence = Evidence {
+        let evidence = AttemptEvidence {
             partial_landings: 0,
             outcome: &outcome, claim: &claim, changed, forbidden: &forbidden,
             review: review.as_deref(), verdict: verdict.as_ref(),
         };
-        if let Decision::Land { landing, proof } = judge(&evidence) {
-            prop_assert_eq!(outcome, Outcome::Success);
+        if let AttemptDecision::Land { landing, proof } = judge(&evidence) {
+            prop_assert_eq!(outcome, BackendOutcome::Success);
             let claims = matches!(claim, Claim::Done { .. } | Claim::Partial);
             prop_assert!(claims, "{claim:?}");
             prop_assert!(forbidden.is_empty());
             let verdict = verdict.expect("gates run before anything lands");
             prop_assert!(verdict.passed());
-            prop_assert_eq!(landing == Landing::Complete, claim != Claim::Partial);
+            prop_assert_eq!(landing == LandingExtent::Complete, claim != Claim::Partial);
             prop_assert_eq!(proof == Proof::NoChange, changed == 0);
             prop_assert_eq!(proof == Proof::Unproven, verdict == UNPROVEN);
         }
@@ -339,16 +347,16 @@ proptest! {
 #[test]
 fn what_went_wrong_is_said_once() {
     for (outcome, told) in [
-        (Outcome::Timeout, "took too long"),
-        (Outcome::Idle, "fell silent"),
-        (Outcome::ContextLimit, "context full"),
-        (Outcome::MaxTurns, "out of turns"),
-        (Outcome::Budget, "out of money"),
-        (Outcome::NoOutput, "backend failed: ended without a word"),
+        (BackendOutcome::Timeout, "took too long"),
+        (BackendOutcome::Idle, "fell silent"),
+        (BackendOutcome::ContextLimit, "context full"),
+        (BackendOutcome::MaxTurns, "out of turns"),
+        (BackendOutcome::Budget, "out of money"),
+        (BackendOutcome::NoOutput, "backend failed: ended without a word"),
     ] {
         assert_eq!(of_end(&outcome).unwrap().told(), told);
     }
     let gates = FailureKind::Gates;
-    assert_eq!(Failure::new(gates, "test failed").told(), "gates failed: test failed");
-    assert_eq!(Failure::new(gates, "gates failed").told(), "gates failed");
+    assert_eq!(AttemptFailure::new(gates, "test failed").told(), "gates failed: test failed");
+    assert_eq!(AttemptFailure::new(gates, "gates failed").told(), "gates failed");
 }

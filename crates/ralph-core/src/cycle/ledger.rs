@@ -4,19 +4,21 @@
 //! long plan takes long. Each function does nothing when the plan already says so. Therefore a
 //! recovery may call it again.
 
-use crate::format::progress::{self, Attempt, LogRow};
-use crate::format::{EditError, Format, codec, implementation};
-use crate::plan::{Edit, Fate, Id, Lookup, Plan, Retirement, State, Task, verbs};
+use crate::format::progress::{self, LogRow, RecentAttempt};
+use crate::format::{EditError, PlanFormat, codec, implementation};
+use crate::plan::{
+    Id, LookedUpTask, Plan, PlanEdit, PlanLookup, Retirement, Task, TaskState, verbs,
+};
 
-use super::judge::{Failure, FailureKind};
-use super::record::Landing;
+use super::judge::{AttemptFailure, FailureKind};
+use super::record::LandingExtent;
 
 /// Author to write into implementation.json.
 const AUTHOR: &str = "build-mode";
 
 /// Facts about an attempt to write into the plan.
 #[derive(Clone, Debug)]
-pub struct Note<'a> {
+pub struct AttemptNote<'a> {
     pub task: &'a Id,
     /// Number of the attempt.
     pub iteration: u32,
@@ -36,8 +38,8 @@ pub struct Note<'a> {
 
 /// A failed attempt, as the plan is told about it.
 #[derive(Clone, Debug)]
-pub struct Defeat<'a> {
-    pub failure: &'a Failure,
+pub struct FailedAttempt<'a> {
+    pub failure: &'a AttemptFailure,
     /// Retries of the task after this attempt.
     pub retries: u32,
     /// Maximum number of retries of the task.
@@ -48,13 +50,13 @@ pub struct Defeat<'a> {
 
 /// A backend is about to work on the task: formats that can say so do.
 pub fn begin(plan: &Plan, text: &str, task: &Id, at: &str) -> Result<String, EditError> {
-    if !matches!(plan.format, Format::Deluxe | Format::Implementation) {
+    if !matches!(plan.format, PlanFormat::Deluxe | PlanFormat::Implementation) {
         return Ok(text.to_owned());
     }
     match plan.task(task) {
-        Some(task) if task.state == State::Pending => {
-            let running = Task { state: State::Running, ..task.clone() };
-            stamp(plan, edit(plan, text, &[Edit::UpdateTask(running)])?, at)
+        Some(task) if task.state == TaskState::Pending => {
+            let running = Task { state: TaskState::Running, ..task.clone() };
+            stamp(plan, edit(plan, text, &[PlanEdit::UpdateTask(running)])?, at)
         }
         _ => Ok(text.to_owned()),
     }
@@ -64,22 +66,22 @@ pub fn begin(plan: &Plan, text: &str, task: &Id, at: &str) -> Result<String, Edi
 pub fn land(
     plan: &Plan,
     text: &str,
-    landing: Landing,
-    note: &Note<'_>,
+    landing: LandingExtent,
+    note: &AttemptNote<'_>,
 ) -> Result<String, EditError> {
     let Some(task) = open_task(plan, note.task) else { return Ok(text.to_owned()) };
     let edits = match landing {
-        Landing::Complete => vec![Edit::Retire {
+        LandingExtent::Complete => vec![PlanEdit::Retire {
             id: task.id.clone(),
             how: Retirement::Accepted,
             reason: None,
             at: note.at.to_owned(),
         }],
-        Landing::Partial => reopen(task),
+        LandingExtent::Partial => reopen(task),
     };
     let mut new = edit(plan, text, &edits)?;
-    if plan.format == Format::Progress {
-        let done = landing == Landing::Complete;
+    if plan.format == PlanFormat::Progress {
+        let done = landing == LandingExtent::Complete;
         let result = if done { "done" } else { "partly done" };
         new = progress_record(&new, task, note, result, usize::from(done))?;
     }
@@ -91,11 +93,11 @@ pub fn land(
 pub fn claim(
     plan: &Plan,
     text: &str,
-    landing: Landing,
-    note: &Note<'_>,
+    landing: LandingExtent,
+    note: &AttemptNote<'_>,
 ) -> Result<String, EditError> {
     match (landing, open_task(plan, note.task)) {
-        (Landing::Complete, Some(task)) if plan.format.knows_claims() => {
+        (LandingExtent::Complete, Some(task)) if plan.format.knows_claims() => {
             let edits = verbs::done(plan, &task.id, note.at).unwrap_or_default();
             stamp(plan, edit(plan, text, &edits)?, note.at)
         }
@@ -107,18 +109,18 @@ pub fn claim(
 pub fn fail(
     plan: &Plan,
     text: &str,
-    defeat: &Defeat<'_>,
-    note: &Note<'_>,
+    defeat: &FailedAttempt<'_>,
+    note: &AttemptNote<'_>,
 ) -> Result<String, EditError> {
     let Some(task) = open_task(plan, note.task) else { return Ok(text.to_owned()) };
     let failure = defeat.failure;
     let mut reason = failure.told();
-    if plan.format == Format::Progress && !note.story.is_empty() {
+    if plan.format == PlanFormat::Progress && !note.story.is_empty() {
         reason = format!("{reason}. The agent: {}", note.story);
     }
     let edits = match failure.kind {
         FailureKind::Blocked | FailureKind::Conflict => {
-            if matches!(task.state, State::Blocked(_)) {
+            if matches!(task.state, TaskState::Blocked(_)) {
                 return Ok(text.to_owned());
             }
             verbs::block(plan, &task.id, &failure.message).unwrap_or_default()
@@ -128,13 +130,13 @@ pub fn fail(
             verbs::fail(plan, &task.id, &reason, note.at, defeat.issue.clone()).unwrap_or_default()
         }
         _ if task.retries >= defeat.retries => reopen(task),
-        _ => vec![Edit::Reject { id: task.id.clone(), reason, at: note.at.to_owned() }],
+        _ => vec![PlanEdit::Reject { id: task.id.clone(), reason, at: note.at.to_owned() }],
     };
     if edits.is_empty() {
         return Ok(text.to_owned());
     }
     let mut new = edit(plan, text, &edits)?;
-    if plan.format == Format::Progress {
+    if plan.format == PlanFormat::Progress {
         new = progress::trim_attempts(&new, note.keep)?;
         new = log_row(&new, note, failure.kind.words(), 0)?;
     }
@@ -143,16 +145,16 @@ pub fn fail(
 
 /// A landing that was written down did not happen: the task is open again.
 pub fn undo(plan: &Plan, text: &str, before: &Task, at: &str) -> Result<String, EditError> {
-    let open = Task { state: State::Pending, ..before.clone() };
-    let change = match Lookup::new(plan).fate(&before.id) {
-        Fate::Live(task) if matches!(task.state, State::Accepted | State::Done) => {
-            Edit::UpdateTask(open)
+    let open = Task { state: TaskState::Pending, ..before.clone() };
+    let change = match PlanLookup::new(plan).fate(&before.id) {
+        LookedUpTask::Live(task) if matches!(task.state, TaskState::Accepted | TaskState::Done) => {
+            PlanEdit::UpdateTask(open)
         }
-        Fate::Accepted => Edit::AddTask { task: open, after: None },
+        LookedUpTask::Accepted => PlanEdit::AddTask { task: open, after: None },
         _ => return Ok(text.to_owned()),
     };
     match plan.format {
-        Format::Jsonl => {
+        PlanFormat::Jsonl => {
             let text = without_acceptance(text, &before.id);
             codec(plan.format).edit(&text, &[change])
         }
@@ -184,8 +186,8 @@ pub fn unmark(plan: &Plan, text: &str, task: &Id, at: &str) -> Result<String, Ed
 /// The file's own word that everything is done, where the format has one.
 pub fn complete(plan: &Plan, text: &str) -> Result<String, EditError> {
     let finished = !plan.tasks.is_empty()
-        && plan.tasks.iter().all(|t| matches!(t.state, State::Accepted | State::Skipped));
-    if plan.format != Format::Progress || plan.says_done || !finished {
+        && plan.tasks.iter().all(|t| matches!(t.state, TaskState::Accepted | TaskState::Skipped));
+    if plan.format != PlanFormat::Progress || plan.says_done || !finished {
         return Ok(text.to_owned());
     }
     progress::set_status(text, "RALPH_DONE")
@@ -197,20 +199,22 @@ fn open_task<'p>(plan: &'p Plan, id: &Id) -> Option<&'p Task> {
 }
 
 /// The edit that takes a running mark away, if there is one.
-fn reopen(task: &Task) -> Vec<Edit> {
+fn reopen(task: &Task) -> Vec<PlanEdit> {
     match task.state {
-        State::Running => vec![Edit::UpdateTask(Task { state: State::Pending, ..task.clone() })],
+        TaskState::Running => {
+            vec![PlanEdit::UpdateTask(Task { state: TaskState::Pending, ..task.clone() })]
+        }
         _ => Vec::new(),
     }
 }
 
-fn edit(plan: &Plan, text: &str, edits: &[Edit]) -> Result<String, EditError> {
+fn edit(plan: &Plan, text: &str, edits: &[PlanEdit]) -> Result<String, EditError> {
     codec(plan.format).edit_parsed(plan, text, edits)
 }
 
 fn stamp(plan: &Plan, text: String, at: &str) -> Result<String, EditError> {
     match plan.format {
-        Format::Implementation => implementation::stamp(&text, at, AUTHOR),
+        PlanFormat::Implementation => implementation::stamp(&text, at, AUTHOR),
         _ => Ok(text),
     }
 }
@@ -218,11 +222,11 @@ fn stamp(plan: &Plan, text: String, at: &str) -> Result<String, EditError> {
 fn progress_record(
     text: &str,
     task: &Task,
-    note: &Note<'_>,
+    note: &AttemptNote<'_>,
     result: &str,
     completed: usize,
 ) -> Result<String, EditError> {
-    let attempt = Attempt {
+    let attempt = RecentAttempt {
         iteration: note.iteration,
         tried: format!("{} — {}", task.id, task.name),
         result: format!(
@@ -239,7 +243,7 @@ fn progress_record(
 
 fn log_row(
     text: &str,
-    note: &Note<'_>,
+    note: &AttemptNote<'_>,
     notes: &str,
     completed: usize,
 ) -> Result<String, EditError> {

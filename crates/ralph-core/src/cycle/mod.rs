@@ -6,7 +6,7 @@
 //! records --History--> where we are --step--> what to do --(host does it)--> records
 //! ```
 //!
-//! The journal is a list of [`Record`]s: intents before something changes, facts after it has. It is
+//! The journal is a list of [`JournalRecord`]s: intents before something changes, facts after it has. It is
 //! the only memory of a loop. [`History`] is what they add up to; after a crash the same records give
 //! the same history, and [`recover()`] says how an attempt that was under way is brought to its end.
 //! [`judge()`] decides about an attempt, [`next_step`] about the loop. None of them looks at the world:
@@ -44,45 +44,52 @@ mod take_over;
 
 pub use arrival::{
     ArrivalFacts, ArrivalRecovery, ArrivalStep, BranchAncestry, HomeHead, KilledArrivalBranch,
-    OnMissing, PathFact, PathIs, decide_arrival, find_missing, longest_prefix, recover_arrival,
+    MissingWorkAnswer, PathContent, PathFact, decide_arrival, find_missing, longest_prefix,
+    recover_arrival,
 };
 pub use arrival_line::{ArrivalLine, LandedCommit, RunState};
 pub use arrival_record::{
     ArrivalIntent, ArrivalTarget, ArrivalWay, ArrivedCommits, CommitReplay, LedgerCommit,
-    NotArrived, ReplayedCommit, RiddenFile, SettledCommits, SettlementWay, StagedEntry,
-    TakenCommits, TakenOverFile, TipStart,
+    ReplayedCommit, RiddenFile, SettledCommits, SettlementWay, StagedEntry, TakenCommits,
+    TakenOverFile, TipStart, UnarrivedCommits,
 };
-pub use arrival_wait::{ArrivalWait, WaitingCommits, WayOut};
+pub use arrival_wait::{ArrivalWait, WaitRemedy, WaitingCommits};
 pub use attempts::{
-    AttemptSummary, AttemptView, Fate, GateSeen, LandedBranch, OpenAttempt, Phase, error_lines,
-    failing_lines,
+    AttemptPhase, AttemptState, AttemptSummary, AttemptView, GateProgress, LandedBranch,
+    OpenAttempt, error_lines, failing_lines,
 };
-pub use breaker::{Breaker, Tripped};
-pub use build::{End, Limits, OnceEnd, Progress, Signal, Step, exit_code, next_step, remaining};
+pub use breaker::{BreakerTrip, CircuitBreaker};
+pub use build::{
+    BuildLimits, BuildProgress, BuildStep, LoopEnd, LoopSignal, OnceResult, exit_code, next_step,
+    remaining,
+};
 pub use candidate::{AttemptBase, Candidate, ChangedPath, PathChange};
 pub use done_elsewhere::DoneElsewhere;
-pub use event::{AttemptEnd, Event, EventKind, NoDetails, StreamedEvent, WaitTick, events_of};
-pub use history::{History, Spending, Undone, Unindexed};
-pub use judge::{Decision, Evidence, Failure, FailureKind, Proof, forbidden, judge};
+pub use event::{AttemptEnd, EventKind, LoopEvent, NoDetails, StreamedEvent, WaitTick, events_of};
+pub use history::{BackendSpending, History, UndoneUpdates, UnindexedWork};
+pub use judge::{
+    AttemptDecision, AttemptEvidence, AttemptFailure, FailureKind, Proof, forbidden, judge,
+};
 pub use payload::{
-    PassAnswer, PassFailure, Remark, ReviewRequest, SpecFailed, SpecLanded, TaskRemark,
-    TreeRestored,
+    PassAnswer, PassFailure, Remark, RestoredTree, ReviewRequest, SpecFailure, SpecLanding,
+    TaskRemark,
 };
 pub use recall::AmendmentRow;
-pub use reconcile::{ChangedWords, Kept, is_ticked, reconcile};
+pub use reconcile::{ChangedWords, ReconciledPlan, is_ticked, reconcile};
 pub use record::{
-    AfterFailure, Answered, Asked, BackendEnd, Consulting, DiscardedAttempt, Entry, FailIntent,
-    GateEnd, GateStart, JOURNAL_FORM, LandIntent, LandedAttempt, Landing, On, PlanAmended, Record,
-    Started, UsageWait,
+    AmendmentRecord, AttemptStart, BackendEnd, ConsultationStart, ConsultedAgentEnd,
+    ConsultedAgentStart, DiscardedAttempt, FailIntent, GateEnd, GateStart, GateTree, JOURNAL_FORM,
+    JournalEntry, JournalRecord, LandIntent, LandedAttempt, LandingExtent, RetryDecision,
+    UsageWait,
 };
-pub use recover::{CandidateIs, Facts, Recovery, recover};
-pub use run_record::{Budget, RunCommand, RunEnd, RunStart};
+pub use recover::{AttemptFacts, AttemptRecovery, CandidateState, recover};
+pub use run_record::{RunBudget, RunCommand, RunEnd, RunStart};
 pub use staged::{
-    Came, ConstructStart, IterationStart, Lap, NotVerified, Ruling, StageEnd, StageKind,
-    StageStart, Staged,
+    ConstructIteration, ConstructStart, ConstructState, IterationStart, ScopeRuling, StageEnd,
+    StageKind, StageResult, StageStart, UnverifiedItem,
 };
 pub use state::{StateFile, state_of};
 pub use take_over::{
-    HomeEdit, TakenOver, merged_ledger, take_over_plan, take_over_text, with_new_tasks,
+    HomeEdit, TakenOverText, merged_ledger, take_over_plan, take_over_text, with_new_tasks,
     without_open_work,
 };

@@ -45,7 +45,7 @@ pub struct ReviewRequest {
 
 /// A spec whose work is one commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SpecLanded {
+pub struct SpecLanding {
     /// The spec; `None` for tasks without one.
     pub spec: Option<String>,
     /// The commit, unless there was nothing to commit.
@@ -68,7 +68,7 @@ pub struct SpecLanded {
 
 /// A spec that was given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SpecFailed {
+pub struct SpecFailure {
     /// Name of the spec.
     pub spec: String,
     /// Reason for the failure.
@@ -101,7 +101,7 @@ pub struct PassFailure {
 
 /// Files that an agent changed although it may only look.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TreeRestored {
+pub struct RestoredTree {
     /// What the agent was asked for.
     pub role: AgentRole,
     /// Paths of the changed files.

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::attempts::{AttemptView, Fate};
+use super::attempts::{AttemptState, AttemptView};
 use super::history::History;
-use super::judge::{FREE_CRASHES, Failure, FailureKind, Proof};
-use super::record::{BackendEnd, Landing, PlanAmended, Started};
+use super::judge::{AttemptFailure, FREE_CRASHES, FailureKind, Proof};
+use super::record::{AmendmentRecord, AttemptStart, BackendEnd, LandingExtent};
 use super::run_record::{RunCommand, RunStart};
-use crate::plan::{AmendmentOutcome, Plan, State, Task};
+use crate::plan::{AmendmentOutcome, Plan, Task, TaskState};
 
 /// A change of the plan by an agent, as reports and the page show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,7 +33,7 @@ impl History {
     /// simply made again.
     pub fn next_iteration(&self) -> u32 {
         match self.attempts.last() {
-            Some(AttemptView { started, fate: Fate::Limited, .. }) => started.iteration,
+            Some(AttemptView { started, fate: AttemptState::Limited, .. }) => started.iteration,
             _ => self.iteration.saturating_add(1),
         }
     }
@@ -62,8 +62,8 @@ impl History {
     }
 
     /// The failure that an interruption of this task is: forgiven a few times, then counted.
-    pub fn interruption(&self, task: &str, message: &str) -> Failure {
-        Failure::interrupted(self.crashes_of(task), message)
+    pub fn interruption(&self, task: &str, message: &str) -> AttemptFailure {
+        AttemptFailure::interrupted(self.crashes_of(task), message)
     }
 
     pub(super) fn crashes_of(&self, task: &str) -> u32 {
@@ -99,15 +99,16 @@ impl History {
         let tasks = plan.all_tasks();
         let is_done = |task: &&Task| {
             plan.in_scope(task.spec.as_deref())
-                && matches!(task.state, State::Accepted | State::Done)
+                && matches!(task.state, TaskState::Accepted | TaskState::Done)
         };
         let done: BTreeSet<&str> = tasks.iter().filter(is_done).map(|t| t.id.as_str()).collect();
         let mut seen = BTreeSet::new();
         let landed = self.attempts.iter().skip(self.work_from).rev().filter(|view| {
-            matches!(view.fate, Fate::Landed { .. }) && seen.insert(view.started.task.as_str())
+            matches!(view.fate, AttemptState::Landed { .. })
+                && seen.insert(view.started.task.as_str())
         });
         let mut unproven: Vec<&AttemptView> = landed
-            .filter(|view| matches!(view.fate, Fate::Landed { proof: Proof::Unproven, .. }))
+            .filter(|view| matches!(view.fate, AttemptState::Landed { proof: Proof::Unproven, .. }))
             .filter(|view| done.contains(view.started.task.as_str()))
             .collect();
         unproven.reverse();
@@ -136,13 +137,15 @@ impl History {
 
     /// Return the failures on this task since it last landed, newest last.
     /// A new attempt must not repeat these approaches.
-    pub fn failures<'h>(&'h self, task: &'h str) -> Vec<(&'h AttemptView, &'h Failure)> {
+    pub fn failures<'h>(&'h self, task: &'h str) -> Vec<(&'h AttemptView, &'h AttemptFailure)> {
         let mut found: Vec<_> = self
             .of_task(task)
             .rev()
-            .take_while(|view| !matches!(view.fate, Fate::Landed { .. }))
+            .take_while(|view| !matches!(view.fate, AttemptState::Landed { .. }))
             .filter_map(|view| match &view.fate {
-                Fate::Failed { failure, .. } if failure.kind != FailureKind::Interrupted => {
+                AttemptState::Failed { failure, .. }
+                    if failure.kind != FailureKind::Interrupted =>
+                {
                     Some((view, failure))
                 }
                 _ => None,
@@ -153,7 +156,7 @@ impl History {
     }
 
     /// Whether the task's failure before this attempt still waits for an answer: the attempt gave none.
-    pub fn has_unread_failure(&self, attempt: &Started) -> bool {
+    pub fn has_unread_failure(&self, attempt: &AttemptStart) -> bool {
         let answered =
             self.of_task(&attempt.task).rev().find(|view| view.started.attempt == attempt.attempt);
         let answered = answered.and_then(|view| view.backend.as_ref());
@@ -163,10 +166,10 @@ impl History {
     /// Return the number of times that a task landed in part since it last landed whole.
     pub fn partial_landings(&self, task: &str) -> usize {
         let landings = self.of_task(task).rev().filter_map(|view| match view.fate {
-            Fate::Landed { landing, .. } => Some(landing),
+            AttemptState::Landed { landing, .. } => Some(landing),
             _ => None,
         });
-        landings.take_while(|landing| *landing == Landing::Partial).count()
+        landings.take_while(|landing| *landing == LandingExtent::Partial).count()
     }
 
     /// Whether the last landing of a task was a part of it.
@@ -176,7 +179,7 @@ impl History {
 }
 
 fn amendment_rows(
-    amended: &[(String, PlanAmended)],
+    amended: &[(String, AmendmentRecord)],
 ) -> impl DoubleEndedIterator<Item = AmendmentRow> {
     amended.iter().flat_map(|(at, amended)| {
         amended.outcomes.iter().map(|outcome| AmendmentRow {

@@ -4,12 +4,12 @@
 //! changes, no past is made up. Where more was done than can be taken back piece by piece, the plan is
 //! put back as a whole and the new tasks are added to it again.
 
-use crate::format::{Codec, Format, codec, detect};
-use crate::plan::{Edit, Gate, Issue, Plan, PlanConfig, State, Task};
+use crate::format::{PlanCodec, PlanFormat, codec, detect};
+use crate::plan::{Issue, Plan, PlanConfig, PlanEdit, PlanGate, Task, TaskState};
 
 /// Plan after the forbidden changes were undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct ReconciledPlan {
     /// The plan as it is to be.
     pub text: String,
     /// Number of new tasks and issues in the text.
@@ -35,13 +35,13 @@ pub fn reconcile(
     after: &str,
     most: usize,
     words: ChangedWords,
-) -> Option<Kept> {
+) -> Option<ReconciledPlan> {
     let codec = codec(detect(name, before).ok()?);
     let (old, new) = (codec.parse(before).ok()?, codec.parse(after).ok()?);
-    let added = Added::between(&old, &new);
+    let added = AddedItems::between(&old, &new);
     let mut undone = changed_states(&old, &new);
     undone.extend(added.beyond(most));
-    if old.format == Format::Progress && old.says_done != new.says_done {
+    if old.format == PlanFormat::Progress && old.says_done != new.says_done {
         undone.push("the status line was changed".into());
     }
     let settings = settings(&old) != settings(&new);
@@ -49,7 +49,7 @@ pub fn reconcile(
         undone.push("its gates, settings or current spec were changed".into());
     }
     let is_shorter = words == ChangedWords::Undo || after.lines().count() < before.lines().count();
-    let shortened = old.format == Format::Progress && is_shorter && lost(before, after);
+    let shortened = old.format == PlanFormat::Progress && is_shorter && lost(before, after);
     if shortened && undone.is_empty() {
         undone.push("text was taken out".into());
     }
@@ -60,11 +60,11 @@ pub fn reconcile(
         piece_by_piece(codec, &old, &new, after)?
     };
     codec.parse(&text).ok()?;
-    Some(Kept { text, added: added.count().min(most), undone })
+    Some(ReconciledPlan { text, added: added.count().min(most), undone })
 }
 
 /// Return the gates, the settings and the current spec of a plan.
-fn settings(plan: &Plan) -> (&[Gate], PlanConfig, Option<&str>) {
+fn settings(plan: &Plan) -> (&[PlanGate], PlanConfig, Option<&str>) {
     let config = PlanConfig { line: 0, ..plan.config.clone() };
     (&plan.gates, config, plan.current_spec.as_deref())
 }
@@ -72,20 +72,20 @@ fn settings(plan: &Plan) -> (&[Gate], PlanConfig, Option<&str>) {
 /// Whether a text is a progress file in which this task is ticked: an agent's own way to say that it
 /// is done.
 pub fn is_ticked(name: &str, text: &str, task: &Task) -> bool {
-    let Some(format) = detect(name, text).ok().filter(|f| *f == Format::Progress) else {
+    let Some(format) = detect(name, text).ok().filter(|f| *f == PlanFormat::Progress) else {
         return false;
     };
     let plan = codec(format).parse(text).ok();
-    plan.is_some_and(|plan| plan.task(&task.id).is_some_and(|t| t.state == State::Accepted))
+    plan.is_some_and(|plan| plan.task(&task.id).is_some_and(|t| t.state == TaskState::Accepted))
 }
 
 /// Tasks and issues that only the new plan has.
-struct Added<'p> {
+struct AddedItems<'p> {
     tasks: Vec<&'p Task>,
     issues: Vec<&'p Issue>,
 }
 
-impl<'p> Added<'p> {
+impl<'p> AddedItems<'p> {
     fn between(old: &Plan, new: &'p Plan) -> Self {
         Self {
             tasks: new.tasks.iter().filter(|task| old.task(&task.id).is_none()).collect(),
@@ -117,7 +117,7 @@ fn changed_states(old: &Plan, new: &Plan) -> Vec<String> {
         None => Some(format!("{} was taken out", task.id)),
         Some(now) if now.state != task.state => {
             let word = match now.state {
-                State::Accepted => "done",
+                TaskState::Accepted => "done",
                 _ => now.state.word(),
             };
             Some(format!("{} was marked {word}", task.id))
@@ -131,7 +131,7 @@ fn changed_states(old: &Plan, new: &Plan) -> Vec<String> {
 }
 
 /// The new text with the old states in it.
-fn piece_by_piece(codec: &dyn Codec, old: &Plan, new: &Plan, after: &str) -> Option<String> {
+fn piece_by_piece(codec: &dyn PlanCodec, old: &Plan, new: &Plan, after: &str) -> Option<String> {
     // A record of the past that ralph did not write is no past.
     if new.tombstones != old.tombstones || new.accepted_specs != old.accepted_specs {
         return None;
@@ -139,10 +139,10 @@ fn piece_by_piece(codec: &dyn Codec, old: &Plan, new: &Plan, after: &str) -> Opt
     let mut edits = Vec::new();
     for task in &old.tasks {
         match new.task(&task.id) {
-            None => edits.push(Edit::AddTask { task: task.clone(), after: None }),
+            None => edits.push(PlanEdit::AddTask { task: task.clone(), after: None }),
             Some(now) if now.state != task.state || now.retries != task.retries => {
                 let (state, retries) = (task.state.clone(), task.retries);
-                edits.push(Edit::UpdateTask(Task { state, retries, ..now.clone() }));
+                edits.push(PlanEdit::UpdateTask(Task { state, retries, ..now.clone() }));
             }
             Some(_) => {}
         }
@@ -155,9 +155,9 @@ fn piece_by_piece(codec: &dyn Codec, old: &Plan, new: &Plan, after: &str) -> Opt
 }
 
 /// Finished tasks are put back as they were, not by an edit.
-fn reburies(edit: &Edit) -> bool {
+fn reburies(edit: &PlanEdit) -> bool {
     match edit {
-        Edit::UpdateTask(task) | Edit::AddTask { task, .. } => !task.state.is_open(),
+        PlanEdit::UpdateTask(task) | PlanEdit::AddTask { task, .. } => !task.state.is_open(),
         _ => false,
     }
 }
@@ -171,11 +171,16 @@ fn lost(before: &str, after: &str) -> bool {
 }
 
 /// The plan as it was, and the first new things that may stay.
-fn with_added(codec: &dyn Codec, before: &str, added: &Added<'_>, most: usize) -> Option<String> {
-    let open = added.tasks.iter().filter(|task| task.state == State::Pending);
-    let tasks = open.map(|task| Edit::AddTask { task: (*task).clone(), after: None });
-    let issues = added.issues.iter().map(|issue| Edit::AddIssue((*issue).clone()));
-    let edits: Vec<Edit> = tasks.chain(issues).take(most).collect();
+fn with_added(
+    codec: &dyn PlanCodec,
+    before: &str,
+    added: &AddedItems<'_>,
+    most: usize,
+) -> Option<String> {
+    let open = added.tasks.iter().filter(|task| task.state == TaskState::Pending);
+    let tasks = open.map(|task| PlanEdit::AddTask { task: (*task).clone(), after: None });
+    let issues = added.issues.iter().map(|issue| PlanEdit::AddIssue((*issue).clone()));
+    let edits: Vec<PlanEdit> = tasks.chain(issues).take(most).collect();
     if edits.is_empty() { Some(before.to_owned()) } else { codec.edit(before, &edits).ok() }
 }
 

@@ -6,21 +6,21 @@ use crate::plan::{MAX_AMENDMENTS, Priority, Retirement};
 const AT: &str = "2025-01-20T10:30:00Z";
 
 /// A plan with one open task, and the name of its file.
-fn plan(format: Format) -> (&'static str, &'static str) {
+fn plan(format: PlanFormat) -> (&'static str, &'static str) {
     match format {
-        Format::Jsonl => (
+        PlanFormat::Jsonl => (
             "ralph/plan.jsonl",
             "{\"t\":\"task\",\"id\":\"t-1a2b\",\"name\":\"one\",\"s\":\"p\"}\n",
         ),
-        Format::Deluxe => (
+        PlanFormat::Deluxe => (
             "plan.json",
             "{\"tasks\":[{\"id\":\"t-1a2b\",\"title\":\"one\",\"status\":\"pending\"}]}\n",
         ),
-        Format::Progress => (
+        PlanFormat::Progress => (
             "progress.md",
             "# Progress: x\n\n## Status\n\nIn progress\n\n## Tasks\n\n### Phase 1\n\n- [ ] one\n",
         ),
-        Format::Implementation => (
+        PlanFormat::Implementation => (
             "implementation.json",
             "{\"specs\":[{\"id\":\"s\",\"name\":\"S\",\"tasks\":[{\"id\":\"t-1a2b\",\
              \"description\":\"one\",\"status\":\"pending\"}]}]}\n",
@@ -33,23 +33,25 @@ fn kept(name: &str, before: &str, after: &str) -> Option<String> {
     reconcile(name, before, after, MAX_AMENDMENTS, ChangedWords::Undo).map(|kept| kept.text)
 }
 
-fn parse(format: Format, text: &str) -> Plan {
+fn parse(format: PlanFormat, text: &str) -> Plan {
     codec(format).parse(text).unwrap()
 }
 
 /// The same plan with another task in it.
-fn with_another(format: Format, text: &str) -> String {
+fn with_another(format: PlanFormat, text: &str) -> String {
     let Task { spec, phase, .. } = parse(format, text).tasks.remove(0);
     let task = Task { id: "t-3c4d".into(), name: "two".into(), spec, phase, ..Task::default() };
-    codec(format).edit(text, &[Edit::AddTask { task, after: None }]).unwrap()
+    codec(format).edit(text, &[PlanEdit::AddTask { task, after: None }]).unwrap()
 }
 
 /// The first task is accepted, or claimed where the format knows the difference.
-fn ticked(format: Format, text: &str) -> String {
+fn ticked(format: PlanFormat, text: &str) -> String {
     let plan = parse(format, text);
     let edit = match format {
-        Format::Jsonl => Edit::UpdateTask(Task { state: State::Done, ..plan.tasks[0].clone() }),
-        _ => Edit::Retire {
+        PlanFormat::Jsonl => {
+            PlanEdit::UpdateTask(Task { state: TaskState::Done, ..plan.tasks[0].clone() })
+        }
+        _ => PlanEdit::Retire {
             id: plan.tasks[0].id.clone(),
             how: Retirement::Accepted,
             reason: None,
@@ -61,34 +63,34 @@ fn ticked(format: Format, text: &str) -> String {
 
 #[test]
 fn new_tasks_and_new_words_are_kept_as_they_are() {
-    for format in Format::ALL {
+    for format in PlanFormat::ALL {
         let (name, before) = plan(format);
         let after = with_another(format, before);
         assert_eq!(kept(name, before, &after).as_ref(), Some(&after), "{format:?}");
     }
-    let (name, before) = plan(Format::Jsonl);
-    let task = parse(Format::Jsonl, before).tasks.remove(0);
+    let (name, before) = plan(PlanFormat::Jsonl);
+    let task = parse(PlanFormat::Jsonl, before).tasks.remove(0);
     let task = Task { priority: Some(Priority::High), notes: Some("see the RFC".into()), ..task };
-    let after = codec(Format::Jsonl).edit(before, &[Edit::UpdateTask(task)]).unwrap();
+    let after = codec(PlanFormat::Jsonl).edit(before, &[PlanEdit::UpdateTask(task)]).unwrap();
     assert_eq!(kept(name, before, &after), Some(after));
 }
 
 #[test]
 fn a_changed_state_is_undone_and_a_new_task_beside_it_stays() {
-    for format in Format::ALL {
+    for format in PlanFormat::ALL {
         let (name, before) = plan(format);
         let after = with_another(format, &ticked(format, before));
-        assert_ne!(parse(format, &after).tasks[0].state, State::Pending);
+        assert_ne!(parse(format, &after).tasks[0].state, TaskState::Pending);
         let kept = kept(name, before, &after).unwrap();
         let tasks = parse(format, &kept).tasks;
         assert_eq!(tasks.len(), 2, "{format:?}: {kept}");
-        assert!(tasks.iter().all(|t| t.state == State::Pending), "{format:?}: {kept}");
+        assert!(tasks.iter().all(|t| t.state == TaskState::Pending), "{format:?}: {kept}");
     }
 }
 
 #[test]
 fn a_removed_task_comes_back() {
-    for format in Format::ALL {
+    for format in PlanFormat::ALL {
         let (name, after) = plan(format);
         let before = with_another(format, after);
         let kept = kept(name, &before, after).unwrap();
@@ -99,7 +101,7 @@ fn a_removed_task_comes_back() {
 
 #[test]
 fn nothing_of_a_damaged_plan_stays() {
-    for format in Format::ALL {
+    for format in PlanFormat::ALL {
         let (name, before) = plan(format);
         for damage in ["{\"t\":", "not a plan at all\n"] {
             assert_eq!(kept(name, before, damage), None, "{format:?}: {damage:?}");
@@ -109,10 +111,10 @@ fn nothing_of_a_damaged_plan_stays() {
 
 #[test]
 fn finished_work_cannot_be_reopened_nor_a_past_made_up() {
-    let (name, before) = plan(Format::Deluxe);
-    let done = ticked(Format::Deluxe, before);
+    let (name, before) = plan(PlanFormat::Deluxe);
+    let done = ticked(PlanFormat::Deluxe, before);
     assert_eq!(kept(name, &done, before), None, "put back as a whole");
-    let (name, before) = plan(Format::Jsonl);
+    let (name, before) = plan(PlanFormat::Jsonl);
     let past = "{\"t\":\"accept\",\"id\":\"t-9z9z\",\"name\":\"x\",\"done_at\":\"\",\"at\":\"\"}\n";
     assert_eq!(kept(name, before, &format!("{before}{past}")), None);
     let claimed = "{\"t\":\"task\",\"id\":\"t-9z9z\",\"name\":\"x\",\"s\":\"d\"}\n";
@@ -121,7 +123,7 @@ fn finished_work_cannot_be_reopened_nor_a_past_made_up() {
 
 #[test]
 fn what_was_undone_is_told_with_the_task_and_the_word() {
-    for format in Format::ALL {
+    for format in PlanFormat::ALL {
         let (name, before) = plan(format);
         let id = parse(format, before).tasks[0].id.clone();
         let undone =
@@ -138,7 +140,7 @@ fn what_was_undone_is_told_with_the_task_and_the_word() {
 
 #[test]
 fn only_as_many_new_tasks_stay_as_an_attempt_may_add() {
-    for format in Format::ALL {
+    for format in PlanFormat::ALL {
         let (name, before) = plan(format);
         let Task { spec, phase, .. } = parse(format, before).tasks.remove(0);
         let mut after = before.to_owned();
@@ -146,7 +148,7 @@ fn only_as_many_new_tasks_stay_as_an_attempt_may_add() {
             let (spec, phase) = (spec.clone(), phase.clone());
             let (id, name) = (format!("t-new{n}").as_str().into(), format!("new {n}"));
             let task = Task { id, name, spec, phase, ..Task::default() };
-            let edit = Edit::AddTask { task, after: None };
+            let edit = PlanEdit::AddTask { task, after: None };
             after = codec(format).edit(&after, &[edit]).unwrap();
         }
         let kept = reconcile(name, before, &after, 3, ChangedWords::Undo).unwrap();
@@ -166,12 +168,12 @@ fn only_as_many_new_tasks_stay_as_an_attempt_may_add() {
 
 #[test]
 fn only_a_tick_of_that_task_in_a_progress_file_is_one() {
-    for format in Format::ALL {
+    for format in PlanFormat::ALL {
         let (name, before) = plan(format);
         let both = with_another(format, before);
         let tasks = parse(format, &both).tasks;
         let text = ticked(format, &both);
-        let is_progress = format == Format::Progress;
+        let is_progress = format == PlanFormat::Progress;
         assert_eq!(is_ticked(name, &text, &tasks[0]), is_progress, "{format:?}");
         assert!(!is_ticked(name, &text, &tasks[1]), "{format:?}");
         assert!(!is_ticked(name, &both, &tasks[0]), "{format:?}");
@@ -180,7 +182,7 @@ fn only_a_tick_of_that_task_in_a_progress_file_is_one() {
 
 #[test]
 fn gates_settings_and_the_current_spec_of_a_plan_are_not_the_backends() {
-    let (name, before) = plan(Format::Jsonl);
+    let (name, before) = plan(PlanFormat::Jsonl);
     for record in ["{\"t\":\"spec\",\"spec\":\"other.md\"}", "{\"t\":\"config\",\"timeout_ms\":1}"]
     {
         let kept =
@@ -188,10 +190,10 @@ fn gates_settings_and_the_current_spec_of_a_plan_are_not_the_backends() {
         assert_eq!(kept.text, before, "{record}");
         assert_eq!(kept.undone, ["its gates, settings or current spec were changed"]);
     }
-    let (name, before) = plan(Format::Implementation);
+    let (name, before) = plan(PlanFormat::Implementation);
     let gates = "{\"qualityGates\":[{\"name\":\"test\",\"command\":\"true\"}],";
     let after = before.replacen('{', gates, 1);
-    assert_ne!(parse(Format::Implementation, &after).gates, []);
+    assert_ne!(parse(PlanFormat::Implementation, &after).gates, []);
     assert_eq!(kept(name, before, &after).as_deref(), Some(before));
 }
 
@@ -208,7 +210,7 @@ fn of_a_progress_file_that_was_cut_down_only_new_tasks_stay() {
 
 #[test]
 fn what_is_added_to_a_progress_file_stays_where_it_was_put() {
-    let (name, before) = plan(Format::Progress);
+    let (name, before) = plan(PlanFormat::Progress);
     let added = before.replace("- [ ] one\n", "- [x] one\n- [ ] two\n  A hint.\n");
     let kept = kept(name, before, &added).unwrap();
     assert_eq!(kept, added.replace("[x]", "[ ]"));

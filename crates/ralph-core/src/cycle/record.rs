@@ -4,45 +4,45 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrival_record::{
-    ArrivalIntent, ArrivedCommits, CommitReplay, LedgerCommit, NotArrived, SettledCommits,
-    TakenCommits, TakenOverFile, TipStart,
+    ArrivalIntent, ArrivedCommits, CommitReplay, LedgerCommit, SettledCommits, TakenCommits,
+    TakenOverFile, TipStart, UnarrivedCommits,
 };
 use super::candidate::{AttemptBase, Candidate};
-use super::judge::{Failure, Proof};
+use super::judge::{AttemptFailure, Proof};
 use super::payload::{
-    PassAnswer, PassFailure, Remark, ReviewRequest, SpecFailed, SpecLanded, TaskRemark,
-    TreeRestored,
+    PassAnswer, PassFailure, Remark, RestoredTree, ReviewRequest, SpecFailure, SpecLanding,
+    TaskRemark,
 };
 use super::run_record::{RunEnd, RunStart};
-use super::staged::{ConstructStart, IterationStart, NotVerified, StageEnd, StageStart};
+use super::staged::{ConstructStart, IterationStart, StageEnd, StageStart, UnverifiedItem};
 use crate::agent_role::AgentRole;
-use crate::backend::Outcome;
-use crate::construct::Summary;
+use crate::backend::BackendOutcome;
+use crate::construct::ConstructSummary;
 use crate::control::OperatorCommand;
 use crate::gate::GateVerdict;
-use crate::memory::Trigger;
+use crate::memory::IndexTrigger;
 use crate::memory::roles::directive::{PostDirective, StuckDetection};
 use crate::plan::{AmendmentOutcome, Task};
 use crate::prompt::PromptSize;
-use crate::view::Tally;
+use crate::view::TaskTally;
 
 /// The number of the journal's form. It grows when an older ralph would misread what is written.
 pub const JOURNAL_FORM: u32 = 3;
 
 /// One line of the journal: a record and its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Time of the record, RFC 3339.
     pub at: String,
     /// Record of a fact or an intent.
     #[serde(flatten)]
-    pub record: Record,
+    pub record: JournalRecord,
 }
 
 /// Something that happened or is about to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
-pub enum Record {
+pub enum JournalRecord {
     /// A loop began.
     RunStarted(RunStart),
     /// A loop ended.
@@ -51,7 +51,7 @@ pub enum Record {
     AttemptStarted {
         /// Attempt that begins.
         #[serde(flatten)]
-        started: Started,
+        started: AttemptStart,
         /// Commit that the attempt starts from.
         base: AttemptBase,
     },
@@ -86,7 +86,7 @@ pub enum Record {
     /// Landed commits are on the branch.
     Arrived(ArrivedCommits),
     /// Landed commits did not arrive.
-    NotArrived(NotArrived),
+    NotArrived(UnarrivedCommits),
     /// Intent: the tip is about to move to replayed commits.
     ReplayIntent(CommitReplay),
     /// The waiting commits are on top of the person's commits.
@@ -104,11 +104,11 @@ pub enum Record {
     /// A command that could not be read or carried out.
     CommandRefused(Remark),
     /// Intent: agents are about to be asked that may change nothing of the project.
-    Consulting(Consulting),
+    Consulting(ConsultationStart),
     /// An agent of a consultation begins.
-    Asked(Asked),
+    Asked(ConsultedAgentStart),
     /// An agent of a consultation has ended.
-    Answered(Answered),
+    Answered(ConsultedAgentEnd),
     /// All of them have, and the tree is as it was.
     Consulted {
         /// Id of the consultation.
@@ -125,7 +125,7 @@ pub enum Record {
     /// The context agent gave advice after an attempt.
     Advised(PostDirective),
     /// The knowledge index is about to be brought up to date.
-    IndexDue(Trigger),
+    IndexDue(IndexTrigger),
     /// An update of the knowledge index was undone.
     IndexUndone {
         /// Problems of the update, one line each.
@@ -145,19 +145,19 @@ pub enum Record {
     /// A stage of construct has ended.
     StageEnded(StageEnd),
     /// No verifier gave a usable verdict: a person has to look.
-    NotVerified(NotVerified),
+    NotVerified(UnverifiedItem),
     /// `ralph construct` has ended.
-    ConstructEnded(Summary),
+    ConstructEnded(ConstructSummary),
     /// The work of a spec became one commit.
-    SpecLanded(SpecLanded),
+    SpecLanded(SpecLanding),
     /// ralph gave up on a spec.
-    SpecFailed(SpecFailed),
+    SpecFailed(SpecFailure),
     /// `ralph agent` reports a step.
     AgentStep(Remark),
     /// The command of `[lane] setup` is about to run.
     LaneSetup(Remark),
     /// An agent changed the plan, or wanted to.
-    Amended(PlanAmended),
+    Amended(AmendmentRecord),
     /// Sections of a prompt were left out to fit its budget.
     PromptTruncated(PromptSize),
     /// A context is filling up, or ralph did something about it.
@@ -169,7 +169,7 @@ pub enum Record {
     /// An agent changed a file of ralph's own, and it is as before.
     LedgerRestored(Remark),
     /// An agent that may only look changed files, and they are as before.
-    TreeRestored(TreeRestored),
+    TreeRestored(RestoredTree),
     /// Work that an earlier run had left unfinished was completed.
     Recovered(Remark),
     /// Something that a person should know and that stops nothing.
@@ -201,7 +201,7 @@ pub struct LandedAttempt {
     pub remarks: Vec<String>,
     /// Number of tasks by state, after the rollback.
     #[serde(default)]
-    pub tasks: Tally,
+    pub tasks: TaskTally,
     /// The commit is on the ref of its spec, not on the tip.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_spec: bool,
@@ -222,16 +222,16 @@ pub struct DiscardedAttempt {
     pub salvage: Option<String>,
     /// Next state of the task.
     #[serde(default)]
-    pub then: AfterFailure,
+    pub then: RetryDecision,
     /// Number of tasks by state, after the rollback.
     #[serde(default)]
-    pub tasks: Tally,
+    pub tasks: TaskTally,
 }
 
 /// Next state of a task after an attempt that did not land.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum AfterFailure {
+pub enum RetryDecision {
     /// The task is tried again, with this many attempts left.
     Retry(u32),
     /// The task is broken down into smaller tasks.
@@ -245,7 +245,7 @@ pub enum AfterFailure {
 
 /// An agent changed the plan, or wanted to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PlanAmended {
+pub struct AmendmentRecord {
     /// Id of the attempt.
     pub attempt: String,
     /// Number of the attempt.
@@ -262,7 +262,7 @@ pub struct PlanAmended {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "GateTree")]
-pub enum On {
+pub enum GateTree {
     /// The tree that the backend left.
     #[default]
     Result,
@@ -280,7 +280,7 @@ pub struct GateStart {
     /// Name of the gate.
     pub gate: String,
     /// Tree that the gate runs on.
-    pub on: On,
+    pub on: GateTree,
 }
 
 /// End of a run of one gate.
@@ -298,7 +298,7 @@ pub struct GateEnd {
 
 /// A backend is about to run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Started {
+pub struct AttemptStart {
     /// The attempt's id, unique for ever.
     pub attempt: String,
     /// Id of the run that the consultation belongs to.
@@ -326,7 +326,7 @@ pub struct Started {
     pub log: Option<String>,
     /// Number of tasks by state.
     #[serde(default)]
-    pub tasks: Tally,
+    pub tasks: TaskTally,
 }
 
 /// End of the backend's run in an attempt.
@@ -336,7 +336,7 @@ pub struct BackendEnd {
     pub attempt: String,
     /// Outcome of the run.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: BackendOutcome,
     /// Cost in dollars. Absent when it is not known.
     #[serde(default, rename = "cost_usd", skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
@@ -385,7 +385,7 @@ impl BackendEnd {
 
 /// Agents are about to be asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Consulting {
+pub struct ConsultationStart {
     /// The consultation's id, unique for ever.
     pub id: String,
     /// Id of the run that the consultation belongs to.
@@ -398,7 +398,7 @@ pub struct Consulting {
 
 /// One agent of a consultation begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Asked {
+pub struct ConsultedAgentStart {
     /// Id of the consultation.
     pub id: String,
     /// What the agent is asked for.
@@ -414,7 +414,7 @@ pub struct Asked {
 
 /// One agent of a consultation has ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Answered {
+pub struct ConsultedAgentEnd {
     /// Id of the consultation.
     pub id: String,
     /// What it was asked for.
@@ -429,7 +429,7 @@ pub struct Answered {
     pub model: Option<String>,
     /// Outcome of the agent's run.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: BackendOutcome,
     /// Result in words: a verdict, the reason why the answer is unusable, or the outcome.
     pub answer: String,
     /// Whether the answer can be used.
@@ -455,7 +455,7 @@ fn is_zero(bytes: &u64) -> bool {
 /// State in which a landed attempt leaves its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Landing {
+pub enum LandingExtent {
     /// The task is finished.
     Complete,
     /// A part of it is done; the task stays pending.
@@ -468,7 +468,7 @@ pub struct LandIntent {
     /// Id of the attempt.
     pub attempt: String,
     /// State in which the task is left.
-    pub landing: Landing,
+    pub landing: LandingExtent,
     /// Degree to which the result is proven.
     pub proof: Proof,
     /// Summary in one line, for the commit.
@@ -486,7 +486,7 @@ pub struct FailIntent {
     /// Id of the attempt.
     pub attempt: String,
     /// Reason for the failure.
-    pub failure: Failure,
+    pub failure: AttemptFailure,
     /// Retries of the task after this attempt.
     pub retries: u32,
 }

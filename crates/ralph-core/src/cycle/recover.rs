@@ -7,13 +7,13 @@
 //! the attempt's id.
 
 use super::attempts::OpenAttempt;
-use super::judge::{Failure, FailureKind, of_end};
+use super::judge::{AttemptFailure, FailureKind, of_end};
 use super::record::{BackendEnd, FailIntent, LandIntent};
-use crate::backend::Outcome;
+use crate::backend::BackendOutcome;
 
 /// Whether the work of an attempt can still be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CandidateIs {
+pub enum CandidateState {
     /// In the index of its lane, or under a ref.
     Kept,
     /// Nowhere, or it was never submitted.
@@ -22,16 +22,16 @@ pub enum CandidateIs {
 
 /// The facts about an open attempt that git has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct AttemptFacts {
     /// The commit that carries the attempt's trailer.
     pub landed: Option<String>,
     /// Whether its work can be judged.
-    pub candidate: CandidateIs,
+    pub candidate: CandidateState,
 }
 
 /// The way to bring an open attempt to its end.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Recovery {
+pub enum AttemptRecovery {
     /// The work has landed, but the ledger does not say so yet. Bring the ledger up to date.
     Finish {
         commit: String,
@@ -45,18 +45,20 @@ pub enum Recovery {
 }
 
 /// Decide about an open attempt. Its processes are gone already.
-pub fn recover(open: &OpenAttempt, facts: &Facts) -> Recovery {
+pub fn recover(open: &OpenAttempt, facts: &AttemptFacts) -> AttemptRecovery {
     if let (Some(commit), Some(intent)) = (&facts.landed, &open.intent) {
-        return Recovery::Finish { commit: commit.clone(), intent: intent.clone() };
+        return AttemptRecovery::Finish { commit: commit.clone(), intent: intent.clone() };
     }
     if let Some(intent) = &open.failure {
-        return Recovery::RollBack((**intent).clone());
+        return AttemptRecovery::RollBack((**intent).clone());
     }
     match (&open.ended, &open.intent, facts.candidate) {
-        (Some(_), _, CandidateIs::Kept) => Recovery::Judge,
-        (Some(end), None, CandidateIs::Lost) => Recovery::RollBack(without_work(open, end)),
-        (Some(_), Some(_), CandidateIs::Lost) | (None, _, _) => {
-            Recovery::RollBack(interrupted(open))
+        (Some(_), _, CandidateState::Kept) => AttemptRecovery::Judge,
+        (Some(end), None, CandidateState::Lost) => {
+            AttemptRecovery::RollBack(without_work(open, end))
+        }
+        (Some(_), Some(_), CandidateState::Lost) | (None, _, _) => {
+            AttemptRecovery::RollBack(interrupted(open))
         }
     }
 }
@@ -64,19 +66,19 @@ pub fn recover(open: &OpenAttempt, facts: &Facts) -> Recovery {
 /// The backend had ended, and its work is lost: only its end can be judged.
 fn without_work(open: &OpenAttempt, end: &BackendEnd) -> FailIntent {
     match (&end.outcome, of_end(&end.outcome)) {
-        (Outcome::Success, _) => interrupted(open),
+        (BackendOutcome::Success, _) => interrupted(open),
         (_, Some(failure)) => intent(open, failure),
         (outcome, None) => {
-            intent(open, Failure::new(FailureKind::Interrupted, outcome.to_string()))
+            intent(open, AttemptFailure::new(FailureKind::Interrupted, outcome.to_string()))
         }
     }
 }
 
 fn interrupted(open: &OpenAttempt) -> FailIntent {
-    intent(open, Failure::interrupted(open.crashes, "ralph was ended in the middle of it"))
+    intent(open, AttemptFailure::interrupted(open.crashes, "ralph was ended in the middle of it"))
 }
 
-fn intent(open: &OpenAttempt, failure: Failure) -> FailIntent {
+fn intent(open: &OpenAttempt, failure: AttemptFailure) -> FailIntent {
     let counts = failure.kind.counts();
     FailIntent {
         attempt: open.started.attempt.clone(),

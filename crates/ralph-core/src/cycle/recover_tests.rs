@@ -2,35 +2,38 @@ use proptest::prelude::*;
 
 use super::super::model_tests::*;
 use super::*;
-use crate::backend::Outcome;
+use crate::backend::BackendOutcome;
 use crate::claim::Claim;
-use crate::cycle::{AttemptView, Decision, Evidence, Fate, History, Landing, Record, judge};
+use crate::cycle::{
+    AttemptDecision, AttemptEvidence, AttemptState, AttemptView, History, JournalRecord,
+    LandingExtent, judge,
+};
 use crate::gate::{FailingNames, GateRuling, GateVerdict};
 
-fn facts(candidate: CandidateIs) -> Facts {
-    Facts { landed: None, candidate }
+fn facts(candidate: CandidateState) -> AttemptFacts {
+    AttemptFacts { landed: None, candidate }
 }
 
-fn committed() -> Facts {
-    Facts { landed: Some("c0ffee".into()), ..facts(CandidateIs::Kept) }
+fn committed() -> AttemptFacts {
+    AttemptFacts { landed: Some("c0ffee".into()), ..facts(CandidateState::Kept) }
 }
 
 /// The open attempt after the first `n` records of one that lands.
 fn after(n: usize) -> OpenAttempt {
-    history(lands("a", 1, "t-1", Landing::Partial)[..n].to_vec()).open.unwrap()
+    history(lands("a", 1, "t-1", LandingExtent::Partial)[..n].to_vec()).open.unwrap()
 }
 
 #[track_caller]
-fn rolls_back(recovery: Recovery) -> FailIntent {
+fn rolls_back(recovery: AttemptRecovery) -> FailIntent {
     match recovery {
-        Recovery::RollBack(intent) => intent,
+        AttemptRecovery::RollBack(intent) => intent,
         other => panic!("it does not roll back: {other:?}"),
     }
 }
 
 #[test]
 fn a_backend_that_was_running_is_rolled_back_and_not_counted() {
-    for candidate in [CandidateIs::Kept, CandidateIs::Lost] {
+    for candidate in [CandidateState::Kept, CandidateState::Lost] {
         let intent = rolls_back(recover(&after(1), &facts(candidate)));
         assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Interrupted, 0));
     }
@@ -38,56 +41,58 @@ fn a_backend_that_was_running_is_rolled_back_and_not_counted() {
 
 #[test]
 fn a_result_that_was_saved_is_judged_again_and_no_backend_runs() {
-    assert_eq!(recover(&after(2), &facts(CandidateIs::Kept)), Recovery::Judge);
-    assert_eq!(recover(&after(3), &facts(CandidateIs::Kept)), Recovery::Judge);
-    assert_eq!(rolls_back(recover(&after(3), &facts(CandidateIs::Lost))).retries, 0);
+    assert_eq!(recover(&after(2), &facts(CandidateState::Kept)), AttemptRecovery::Judge);
+    assert_eq!(recover(&after(3), &facts(CandidateState::Kept)), AttemptRecovery::Judge);
+    assert_eq!(rolls_back(recover(&after(3), &facts(CandidateState::Lost))).retries, 0);
 }
 
 #[test]
 fn a_landing_that_was_about_to_happen_happens_and_one_that_happened_is_finished() {
-    assert_eq!(recover(&after(4), &facts(CandidateIs::Kept)), Recovery::Judge);
-    let Recovery::Finish { commit, intent } = recover(&after(4), &committed()) else { panic!() };
-    assert_eq!((commit.as_str(), intent.landing), ("c0ffee", Landing::Partial));
-    rolls_back(recover(&after(4), &facts(CandidateIs::Lost)));
+    assert_eq!(recover(&after(4), &facts(CandidateState::Kept)), AttemptRecovery::Judge);
+    let AttemptRecovery::Finish { commit, intent } = recover(&after(4), &committed()) else {
+        panic!()
+    };
+    assert_eq!((commit.as_str(), intent.landing), ("c0ffee", LandingExtent::Partial));
+    rolls_back(recover(&after(4), &facts(CandidateState::Lost)));
 }
 
 #[test]
 fn a_commit_that_an_agent_made_with_the_attempts_trailer_lands_nothing() {
     assert_eq!(rolls_back(recover(&after(1), &committed())).failure.kind, FailureKind::Interrupted);
-    assert_eq!(recover(&after(2), &committed()), Recovery::Judge);
+    assert_eq!(recover(&after(2), &committed()), AttemptRecovery::Judge);
 }
 
 #[test]
 fn a_rollback_that_was_begun_goes_on_unless_git_knows_the_landing() {
-    let mut records = lands("a", 1, "t-1", Landing::Partial);
-    records[4] = fail_intent("a", Failure::new(FailureKind::Hook, "pre-commit said no"));
+    let mut records = lands("a", 1, "t-1", LandingExtent::Partial);
+    records[4] = fail_intent("a", AttemptFailure::new(FailureKind::Hook, "pre-commit said no"));
     let open = history(records).open.unwrap();
-    for candidate in [CandidateIs::Kept, CandidateIs::Lost] {
+    for candidate in [CandidateState::Kept, CandidateState::Lost] {
         let intent = rolls_back(recover(&open, &facts(candidate)));
         assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Hook, 1));
     }
-    assert!(matches!(recover(&open, &committed()), Recovery::Finish { .. }));
+    assert!(matches!(recover(&open, &committed()), AttemptRecovery::Finish { .. }));
 }
 
 #[test]
 fn a_backend_that_had_failed_before_the_crash_has_failed() {
-    let records = [start("a", 1, "t-1"), ended("a", &Outcome::Timeout)];
+    let records = [start("a", 1, "t-1"), ended("a", &BackendOutcome::Timeout)];
     let open = history(records).open.unwrap();
-    assert_eq!(recover(&open, &facts(CandidateIs::Kept)), Recovery::Judge);
-    let intent = rolls_back(recover(&open, &facts(CandidateIs::Lost)));
+    assert_eq!(recover(&open, &facts(CandidateState::Kept)), AttemptRecovery::Judge);
+    let intent = rolls_back(recover(&open, &facts(CandidateState::Lost)));
     assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Timeout, 1));
-    assert_eq!(intent.failure.message, Outcome::Timeout.to_string());
+    assert_eq!(intent.failure.message, BackendOutcome::Timeout.to_string());
 }
 
 #[test]
 fn a_usage_limit_before_the_crash_is_never_counted() {
     for outcome in [
-        Outcome::RateLimit { resets_at: None, message: "5 hours".into() },
-        Outcome::NotLoggedIn { message: "expired".into() },
-        Outcome::Cancelled,
+        BackendOutcome::RateLimit { resets_at: None, message: "5 hours".into() },
+        BackendOutcome::NotLoggedIn { message: "expired".into() },
+        BackendOutcome::Cancelled,
     ] {
         let open = history([start("a", 1, "t-1"), ended("a", &outcome)]).open.unwrap();
-        let intent = rolls_back(recover(&open, &facts(CandidateIs::Lost)));
+        let intent = rolls_back(recover(&open, &facts(CandidateState::Lost)));
         assert!(!intent.failure.kind.counts(), "{outcome:?}");
         assert_eq!(intent.retries, 0);
     }
@@ -101,11 +106,11 @@ fn the_fourth_crash_of_a_task_counts_and_says_so() {
     }
     records.push(start("x", 4, "t-1"));
     let intent =
-        rolls_back(recover(&history(records.clone()).open.unwrap(), &facts(CandidateIs::Lost)));
+        rolls_back(recover(&history(records.clone()).open.unwrap(), &facts(CandidateState::Lost)));
     assert_eq!((intent.failure.kind, intent.retries), (FailureKind::Crashed, 1));
     assert!(intent.failure.message.contains("the 4th time"), "{}", intent.failure.message);
-    records.extend([Record::FailIntent(intent), rolled_back("x"), start("y", 5, "t-1")]);
-    let again = rolls_back(recover(&history(records).open.unwrap(), &facts(CandidateIs::Lost)));
+    records.extend([JournalRecord::FailIntent(intent), rolled_back("x"), start("y", 5, "t-1")]);
+    let again = rolls_back(recover(&history(records).open.unwrap(), &facts(CandidateState::Lost)));
     assert_eq!(again.failure.kind, FailureKind::Crashed, "and so does every one after it");
 }
 
@@ -119,7 +124,7 @@ enum Hook {
 /// What one attempt would lead to if nobody disturbed it.
 #[derive(Clone, Debug)]
 struct Course {
-    outcome: Outcome,
+    outcome: BackendOutcome,
     claim: Claim,
     changed: usize,
     gates: GateRuling,
@@ -129,8 +134,8 @@ struct Course {
 /// A small world in which a host works until its fuel is used up: a crash.
 struct World {
     course: Course,
-    journal: Vec<Record>,
-    candidate: CandidateIs,
+    journal: Vec<JournalRecord>,
+    candidate: CandidateState,
     commits: Vec<String>,
     fuel: usize,
     /// A claim of the journal that the world does not bear out.
@@ -142,7 +147,7 @@ impl World {
         Self {
             course: course.clone(),
             journal: vec![run("r1", 0)],
-            candidate: CandidateIs::Lost,
+            candidate: CandidateState::Lost,
             commits: Vec::new(),
             fuel: 0,
             lie: None,
@@ -160,7 +165,7 @@ impl World {
         Some(())
     }
 
-    fn write(&mut self, record: Record) -> Option<()> {
+    fn write(&mut self, record: JournalRecord) -> Option<()> {
         self.act(|world| world.journal.push(record))
     }
 
@@ -170,7 +175,7 @@ impl World {
         self.write(start(&attempt, history.next_iteration(), "t-1"))?;
         if self.course.changed > 0 {
             self.act(|_| ())?;
-            self.act(|world| world.candidate = CandidateIs::Kept)?;
+            self.act(|world| world.candidate = CandidateState::Kept)?;
         }
         let mut end = end(&attempt, &self.course.outcome);
         end.claim = self.course.claim.clone();
@@ -180,9 +185,9 @@ impl World {
         self.decide(&attempt, &outcome)
     }
 
-    fn judge(&self, outcome: &Outcome, ruling: Option<GateRuling>) -> Decision {
+    fn judge(&self, outcome: &BackendOutcome, ruling: Option<GateRuling>) -> AttemptDecision {
         let verdict = ruling.map(|ruling| GateVerdict { ruling, ..GateVerdict::default() });
-        judge(&Evidence {
+        judge(&AttemptEvidence {
             partial_landings: 0,
             outcome,
             claim: &self.course.claim,
@@ -193,29 +198,29 @@ impl World {
         })
     }
 
-    fn decide(&mut self, attempt: &str, outcome: &Outcome) -> Option<()> {
+    fn decide(&mut self, attempt: &str, outcome: &BackendOutcome) -> Option<()> {
         let mut decision = self.judge(outcome, None);
-        if decision == Decision::Gate {
+        if decision == AttemptDecision::Gate {
             self.write(verdict(attempt, self.course.gates != refused()))?;
             decision = self.judge(outcome, Some(self.course.gates.clone()));
         }
         match decision {
-            Decision::Gate => panic!("gates were run"),
-            Decision::Land { landing, .. } => {
+            AttemptDecision::Gate => panic!("gates were run"),
+            AttemptDecision::Land { landing, .. } => {
                 self.write(land_intent(attempt, landing))?;
                 self.land(attempt)
             }
-            Decision::Fail(failure) => {
+            AttemptDecision::Fail(failure) => {
                 self.write(fail_intent(attempt, failure))?;
                 self.roll_back(attempt)
             }
-            Decision::Wait { .. } | Decision::Stop { .. } => self.roll_back(attempt),
+            AttemptDecision::Wait { .. } | AttemptDecision::Stop { .. } => self.roll_back(attempt),
         }
     }
 
     fn land(&mut self, attempt: &str) -> Option<()> {
         if self.course.hook == Hook::Refuses {
-            let refusal = Failure::new(FailureKind::Hook, "pre-commit said no");
+            let refusal = AttemptFailure::new(FailureKind::Hook, "pre-commit said no");
             self.write(fail_intent(attempt, refusal))?;
             return self.roll_back(attempt);
         }
@@ -224,23 +229,23 @@ impl World {
     }
 
     fn roll_back(&mut self, attempt: &str) -> Option<()> {
-        self.act(|world| world.candidate = CandidateIs::Lost)?;
+        self.act(|world| world.candidate = CandidateState::Lost)?;
         self.write(rolled_back(attempt))
     }
 
     fn recover(&mut self, open: &OpenAttempt) -> Option<()> {
         let attempt = open.started.attempt.clone();
         let landed_already = self.commits.contains(&attempt).then(|| "c0ffee".to_owned());
-        let facts = Facts { landed: landed_already, candidate: self.candidate };
+        let facts = AttemptFacts { landed: landed_already, candidate: self.candidate };
         match recover(open, &facts) {
-            Recovery::Finish { .. } => self.write(landed(&attempt)),
-            Recovery::Judge => {
+            AttemptRecovery::Finish { .. } => self.write(landed(&attempt)),
+            AttemptRecovery::Judge => {
                 let outcome = self.course.outcome.clone();
                 self.decide(&attempt, &outcome)
             }
-            Recovery::RollBack(intent) => {
+            AttemptRecovery::RollBack(intent) => {
                 if open.failure.is_none() {
-                    self.write(Record::FailIntent(intent))?;
+                    self.write(JournalRecord::FailIntent(intent))?;
                 }
                 self.roll_back(&attempt)
             }
@@ -257,7 +262,7 @@ impl World {
                 (None, Some(view)) if !was_crash(view) => return Some(()),
                 (None, _) => {
                     // The next attempt begins on whatever the last one left.
-                    self.candidate = CandidateIs::Lost;
+                    self.candidate = CandidateState::Lost;
                     self.attempt()?;
                 }
             }
@@ -269,9 +274,9 @@ impl World {
     fn check(&mut self) {
         let history = self.history();
         for view in &history.attempts {
-            let says = matches!(view.fate, Fate::Landed { .. });
+            let says = matches!(view.fate, AttemptState::Landed { .. });
             let is = self.commits.iter().filter(|c| **c == view.started.attempt).count();
-            if view.fate != Fate::Open && is != usize::from(says) {
+            if view.fate != AttemptState::Open && is != usize::from(says) {
                 self.lie = Some(format!("{view:?} with {is} commits"));
             }
         }
@@ -279,32 +284,32 @@ impl World {
 }
 
 fn was_crash(view: &AttemptView) -> bool {
-    let by_crash = view.backend.as_ref().is_none_or(|end| end.outcome == Outcome::Success);
-    let Fate::Failed { failure, .. } = &view.fate else { return false };
+    let by_crash = view.backend.as_ref().is_none_or(|end| end.outcome == BackendOutcome::Success);
+    let AttemptState::Failed { failure, .. } = &view.fate else { return false };
     by_crash && failure.kind == FailureKind::Interrupted
 }
 
 /// The fate of the task, without commit ids and refs.
-fn told(history: &History) -> Option<Fate> {
+fn told(history: &History) -> Option<AttemptState> {
     let mut fate = history.attempts.last()?.fate.clone();
     match &mut fate {
-        Fate::Landed { commit, .. } => *commit = None,
-        Fate::Failed { salvage, .. } => *salvage = None,
-        Fate::Limited | Fate::Open | Fate::Interrupted => {}
+        AttemptState::Landed { commit, .. } => *commit = None,
+        AttemptState::Failed { salvage, .. } => *salvage = None,
+        AttemptState::Limited | AttemptState::Open | AttemptState::Interrupted => {}
     }
     Some(fate)
 }
 
 fn courses() -> impl Strategy<Value = Course> {
     let outcome = proptest::sample::select(vec![
-        Outcome::Success,
-        Outcome::Success,
-        Outcome::Success,
-        Outcome::Timeout,
-        Outcome::NoOutput,
-        Outcome::RateLimit { resets_at: None, message: "5 hours".into() },
-        Outcome::NotInstalled,
-        Outcome::Budget,
+        BackendOutcome::Success,
+        BackendOutcome::Success,
+        BackendOutcome::Success,
+        BackendOutcome::Timeout,
+        BackendOutcome::NoOutput,
+        BackendOutcome::RateLimit { resets_at: None, message: "5 hours".into() },
+        BackendOutcome::NotInstalled,
+        BackendOutcome::Budget,
     ]);
     let claim = proptest::sample::select(vec![
         Claim::DONE,
@@ -354,7 +359,7 @@ proptest! {
 #[test]
 fn a_crash_behind_every_single_step_leads_to_the_same_fate() {
     let course = |hook, gates| Course {
-        outcome: Outcome::Success,
+        outcome: BackendOutcome::Success,
         claim: Claim::DONE,
         changed: 1,
         gates,

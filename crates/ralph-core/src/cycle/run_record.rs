@@ -5,13 +5,13 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::build::End;
+use super::build::LoopEnd;
 use super::history::History;
 use super::recall::AmendmentRow;
 use crate::config::{Config, Dollars};
 use crate::cost_sum::CostSum;
 use crate::needs::Need;
-use crate::view::Tally;
+use crate::view::TaskTally;
 use crate::word_enum::word_enum;
 
 word_enum! {
@@ -50,7 +50,7 @@ impl fmt::Display for RunCommand {
 pub struct RunEnd {
     /// Result of the run as one word.
     #[serde(flatten)]
-    pub end: End,
+    pub end: LoopEnd,
     /// The program's exit code. `ralph agent` has one of its own.
     pub exit_code: u8,
     /// Reason for the end, as a sentence for people.
@@ -104,10 +104,10 @@ pub struct RunStart {
     pub gates: Vec<String>,
     /// Number of tasks in each state at the start of the run.
     #[serde(default)]
-    pub tasks: Tally,
+    pub tasks: TaskTally,
     /// Limits of the run, including those given on the command line. Absent in old journals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<Budget>,
+    pub budget: Option<RunBudget>,
     /// Work that no gate proves may be the end of it.
     #[serde(default)]
     pub allow_unproven: bool,
@@ -115,7 +115,7 @@ pub struct RunStart {
 
 /// Limits of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Budget {
+pub struct RunBudget {
     /// Maximum cost of the run in dollars. No limit if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<f64>,
@@ -125,7 +125,7 @@ pub struct Budget {
     pub timeout_s: u64,
 }
 
-impl Budget {
+impl RunBudget {
     /// Return the configured limits of `ralph build`.
     pub fn of_build(config: &Config) -> Self {
         Self {

@@ -4,28 +4,29 @@ use super::arrival_sample_tests::of_arrival;
 use super::model_tests::*;
 use super::*;
 use crate::agent_role::AgentRole;
-use crate::backend::{Ending, Outcome};
+use crate::backend::{BackendOutcome, ProcessEnding};
 use crate::claim::Claim;
-use crate::construct::Summary;
-use crate::control::{Command, OperatorCommand, Setting};
+use crate::construct::ConstructSummary;
+use crate::control::{CheckedSetting, LoopCommand, OperatorCommand};
 use crate::cost_sum::CostSum;
-use crate::gate::judges::{Extent, JudgeChange, JudgeKind};
+use crate::gate::judges::{ChangeExtent, JudgeChange, JudgeKind};
 use crate::gate::{self, FailingNames, GateCheck, GateRuling, GateStanding, GateVerdict};
 use crate::memory::roles::directive::{FailurePattern, PostAction, PostDirective, StuckDetection};
-use crate::memory::{Overlap, Trigger};
+use crate::memory::{IndexTrigger, TermOverlap};
 use crate::needs::{Need, NeedKind};
 use crate::plan::AmendmentOutcome;
-use crate::prompt::{LeftOut, PromptSize, Section};
-use crate::view::Tally;
+use crate::prompt::{LeftOutSection, PromptSection, PromptSize};
+use crate::view::TaskTally;
 
-const TASKS: Tally = Tally { pending: 1, done: 2, accepted: 3, blocked: 4, failed: 5, skipped: 6 };
+const TASKS: TaskTally =
+    TaskTally { pending: 1, done: 2, accepted: 3, blocked: 4, failed: 5, skipped: 6 };
 
 /// A journal with every record that tells something, each with all of its fields.
-pub(crate) fn samples() -> Vec<Record> {
+pub(crate) fn samples() -> Vec<JournalRecord> {
     let mut records = vec![run_started()];
     records.extend(attempts());
     records.extend(ends().into_iter().map(|end| run_ended(end, 1)));
-    records.push(Record::RunEnded(full_run_end()));
+    records.push(JournalRecord::RunEnded(full_run_end()));
     records.extend(commands());
     records.extend(of_construct());
     records.extend(of_agents());
@@ -36,62 +37,62 @@ pub(crate) fn samples() -> Vec<Record> {
 }
 
 /// Every way in which a loop ends.
-fn ends() -> Vec<End> {
+fn ends() -> Vec<LoopEnd> {
     let text = || String::from("why");
     vec![
-        End::Complete,
-        End::Unproven { tasks: vec!["t-1".into()] },
-        End::TaskComplete("t-1".into()),
-        End::Blocked { why: vec![text()] },
-        End::NotVerified { why: vec![text()] },
-        End::MaxIterations(3),
-        End::MaxCost { limit: 1.5, spent: 1.75 },
-        End::OnceLanded,
-        End::OnceFailed,
-        End::Interrupted(Signal::Interrupt),
-        End::Interrupted(Signal::Terminate),
-        End::Stopped,
-        End::Breaker(Tripped { reason: text(), evidence: vec![text()] }),
-        End::UsageLimit { reason: text() },
-        End::Backend { reason: text(), advice: Some(text()) },
-        End::Backend { reason: text(), advice: None },
-        End::Gate { reason: text(), advice: text() },
-        End::FalseDone,
-        End::NoPlan { why: text(), log: Some(text()) },
-        End::NoPlan { why: text(), log: None },
-        End::Paused { reason: text() },
+        LoopEnd::Complete,
+        LoopEnd::Unproven { tasks: vec!["t-1".into()] },
+        LoopEnd::TaskComplete("t-1".into()),
+        LoopEnd::Blocked { why: vec![text()] },
+        LoopEnd::NotVerified { why: vec![text()] },
+        LoopEnd::MaxIterations(3),
+        LoopEnd::MaxCost { limit: 1.5, spent: 1.75 },
+        LoopEnd::OnceLanded,
+        LoopEnd::OnceFailed,
+        LoopEnd::Interrupted(LoopSignal::Interrupt),
+        LoopEnd::Interrupted(LoopSignal::Terminate),
+        LoopEnd::Stopped,
+        LoopEnd::Breaker(BreakerTrip { reason: text(), evidence: vec![text()] }),
+        LoopEnd::UsageLimit { reason: text() },
+        LoopEnd::Backend { reason: text(), advice: Some(text()) },
+        LoopEnd::Backend { reason: text(), advice: None },
+        LoopEnd::Gate { reason: text(), advice: text() },
+        LoopEnd::FalseDone,
+        LoopEnd::NoPlan { why: text(), log: Some(text()) },
+        LoopEnd::NoPlan { why: text(), log: None },
+        LoopEnd::Paused { reason: text() },
     ]
 }
 
 /// Every way in which a run of a backend ends.
-fn outcomes() -> Vec<Outcome> {
+fn outcomes() -> Vec<BackendOutcome> {
     let message = || String::from("what it said");
-    let crash = |ending| Outcome::Crash { ending, message: message() };
+    let crash = |ending| BackendOutcome::Crash { ending, message: message() };
     vec![
-        Outcome::Success,
-        Outcome::MaxTurns,
-        Outcome::ContextLimit,
-        Outcome::Budget,
-        Outcome::RateLimit { resets_at: Some(1_000), message: message() },
-        Outcome::RateLimit { resets_at: None, message: message() },
-        Outcome::NotLoggedIn { message: message() },
-        Outcome::NotInstalled,
-        Outcome::PermissionDenied { tools: vec!["Bash".into()] },
-        Outcome::ApiError { status: Some(529), message: message() },
-        Outcome::ApiError { status: None, message: message() },
-        crash(Ending::Code(1)),
-        crash(Ending::Signal(9)),
-        crash(Ending::NotFound),
-        Outcome::NoOutput,
-        Outcome::Malformed { message: message() },
-        Outcome::Timeout,
-        Outcome::Idle,
-        Outcome::Cancelled,
+        BackendOutcome::Success,
+        BackendOutcome::MaxTurns,
+        BackendOutcome::ContextLimit,
+        BackendOutcome::Budget,
+        BackendOutcome::RateLimit { resets_at: Some(1_000), message: message() },
+        BackendOutcome::RateLimit { resets_at: None, message: message() },
+        BackendOutcome::NotLoggedIn { message: message() },
+        BackendOutcome::NotInstalled,
+        BackendOutcome::PermissionDenied { tools: vec!["Bash".into()] },
+        BackendOutcome::ApiError { status: Some(529), message: message() },
+        BackendOutcome::ApiError { status: None, message: message() },
+        crash(ProcessEnding::Code(1)),
+        crash(ProcessEnding::Signal(9)),
+        crash(ProcessEnding::NotFound),
+        BackendOutcome::NoOutput,
+        BackendOutcome::Malformed { message: message() },
+        BackendOutcome::Timeout,
+        BackendOutcome::Idle,
+        BackendOutcome::Cancelled,
     ]
 }
 
-fn run_started() -> Record {
-    Record::RunStarted(RunStart {
+fn run_started() -> JournalRecord {
+    JournalRecord::RunStarted(RunStart {
         run: "r1".into(),
         command: RunCommand::Build,
         plan: "plan.json".into(),
@@ -102,7 +103,7 @@ fn run_started() -> Record {
         backend: "claude".into(),
         gates: vec!["test".into()],
         tasks: TASKS,
-        budget: Some(Budget { max_cost: Some(2.5), max_iterations: 5, timeout_s: 60 }),
+        budget: Some(RunBudget { max_cost: Some(2.5), max_iterations: 5, timeout_s: 60 }),
         allow_unproven: true,
     })
 }
@@ -130,14 +131,14 @@ fn full_run_end() -> RunEnd {
         took_ms: 7,
         needs: vec![need],
         removed: vec![removed],
-        ..run_end(End::FalseDone, 1)
+        ..run_end(LoopEnd::FalseDone, 1)
     }
 }
 
 /// Attempts with every outcome, one with every claim that a person has to hear about, gates, and
 /// everything that can become of a task.
-fn attempts() -> Vec<Record> {
-    let full = Started {
+fn attempts() -> Vec<JournalRecord> {
+    let full = AttemptStart {
         name: "One".into(),
         retries: 1,
         max_retries: 2,
@@ -156,27 +157,31 @@ fn attempts() -> Vec<Record> {
         handoff: Some("handoff-001.json".into()),
         handoff_bytes: 5_000,
         took_ms: 7,
-        ..end("a", &Outcome::Success)
+        ..end("a", &BackendOutcome::Success)
     };
     let gate = |on| GateStart { attempt: "a".into(), gate: "test".into(), on };
     let mut records = vec![attempt_started(full), backend_ended(ended_well)];
-    for (on, passed) in [(On::Result, false), (On::Base, true), (On::Alone, true)] {
-        records.push(Record::GateStarted(gate(on)));
-        records.push(Record::GateEnded(GateEnd { start: gate(on), passed, took_ms: 7 }));
+    for (on, passed) in [(GateTree::Result, false), (GateTree::Base, true), (GateTree::Alone, true)]
+    {
+        records.push(JournalRecord::GateStarted(gate(on)));
+        records.push(JournalRecord::GateEnded(GateEnd { start: gate(on), passed, took_ms: 7 }));
     }
-    records.extend([Record::Judged(full_verdict(false)), Record::Judged(full_verdict(true))]);
-    records.extend([land_intent("a", Landing::Partial), full_landing()]);
+    records.extend([
+        JournalRecord::Judged(full_verdict(false)),
+        JournalRecord::Judged(full_verdict(true)),
+    ]);
+    records.extend([land_intent("a", LandingExtent::Partial), full_landing()]);
     for (n, outcome) in (2..).zip(outcomes()) {
         let attempt = n.to_string();
         records.extend([start(&attempt, n, "t-1"), ended(&attempt, &outcome)]);
-        records.push(Record::RolledBack(DiscardedAttempt {
+        records.push(JournalRecord::RolledBack(DiscardedAttempt {
             attempt,
             salvage: (n % 2 == 0).then(|| "refs/ralph/r1/salvage".into()),
             then: match n % 4 {
-                0 => AfterFailure::Retry(2),
-                1 => AfterFailure::Decompose,
-                2 => AfterFailure::GiveUp,
-                _ => AfterFailure::Unchanged,
+                0 => RetryDecision::Retry(2),
+                1 => RetryDecision::Decompose,
+                2 => RetryDecision::GiveUp,
+                _ => RetryDecision::Unchanged,
             },
             tasks: TASKS,
         }));
@@ -187,13 +192,13 @@ fn attempts() -> Vec<Record> {
         ("y", Claim::Blocked { reason }),
         ("z", Claim::Done { no_change_needed: Some("it was there".into()) }),
     ] {
-        let ended = BackendEnd { claim, cost: None, ..end(attempt, &Outcome::Success) };
-        let failure = Failure::new(FailureKind::Blocked, "a person has to decide");
+        let ended = BackendEnd { claim, cost: None, ..end(attempt, &BackendOutcome::Success) };
+        let failure = AttemptFailure::new(FailureKind::Blocked, "a person has to decide");
         records.extend([start(attempt, 40, "t-1"), backend_ended(ended)]);
         records.extend([fail_intent(attempt, failure), rolled_back(attempt)]);
     }
     records.extend(meets_limit("l", 41, "t-1"));
-    records.push(Record::Waited);
+    records.push(JournalRecord::Waited);
     records
 }
 
@@ -206,7 +211,7 @@ fn full_verdict(passed: bool) -> GateVerdict {
     let check = GateCheck {
         name: "test".into(),
         command: "make test".into(),
-        ending: gate::Ending::Code(1),
+        ending: gate::GateEnding::Code(1),
         standing,
         excerpt: "a_test: red".into(),
         log: Some("logs/test.txt".into()),
@@ -216,7 +221,7 @@ fn full_verdict(passed: bool) -> GateVerdict {
     let judge = JudgeChange {
         path: "tests/a.rs".into(),
         kind: JudgeKind::Tests,
-        extent: Extent::Changed,
+        extent: ChangeExtent::Changed,
         deleted: vec!["a_test".into()],
         weakened: Vec::new(),
     };
@@ -235,8 +240,8 @@ fn full_verdict(passed: bool) -> GateVerdict {
     }
 }
 
-fn full_landing() -> Record {
-    Record::Landed(LandedAttempt {
+fn full_landing() -> JournalRecord {
+    JournalRecord::Landed(LandedAttempt {
         attempt: "a".into(),
         commit: Some("c0ffee".into()),
         remarks: vec!["the agent committed by itself".into()],
@@ -249,68 +254,68 @@ fn full_landing() -> Record {
 
 /// Every command of the operator, one of a signal, one that came to nothing, and one that is left to
 /// a person.
-fn commands() -> Vec<Record> {
-    let setting = Setting::new("mode", "handoff-only").unwrap();
+fn commands() -> Vec<JournalRecord> {
+    let setting = CheckedSetting::new("mode", "handoff-only").unwrap();
     let all = [
-        Command::Pause,
-        Command::Resume,
-        Command::Skip("t-1".into()),
-        Command::Note("use the cache".into()),
-        Command::Stop,
-        Command::KillAttempt,
-        Command::Retry("t-1".into()),
-        Command::Set(setting),
+        LoopCommand::Pause,
+        LoopCommand::Resume,
+        LoopCommand::Skip("t-1".into()),
+        LoopCommand::Note("use the cache".into()),
+        LoopCommand::Stop,
+        LoopCommand::KillAttempt,
+        LoopCommand::Retry("t-1".into()),
+        LoopCommand::Set(setting),
     ];
-    let mut records: Vec<Record> =
+    let mut records: Vec<JournalRecord> =
         (1..).zip(&all).map(|(n, asked)| command(&format!("c{n}"), asked)).collect();
-    let stop = OperatorCommand::new("c9", &Command::Stop);
+    let stop = OperatorCommand::new("c9", &LoopCommand::Stop);
     records.extend([
-        Record::Command(OperatorCommand::of_signal("1")),
-        Record::Command(OperatorCommand {
+        JournalRecord::Command(OperatorCommand::of_signal("1")),
+        JournalRecord::Command(OperatorCommand {
             promise: "after the attempt".into(),
             ignored: Some("there is none".into()),
             ..stop.clone()
         }),
-        Record::Command(OperatorCommand { next: Some("ralph stop".into()), ..stop }),
-        Record::CommandRefused(Remark::new("`dance` is no command")),
+        JournalRecord::Command(OperatorCommand { next: Some("ralph stop".into()), ..stop }),
+        JournalRecord::CommandRefused(Remark::new("`dance` is no command")),
     ]);
     records
 }
 
-fn of_construct() -> Vec<Record> {
-    let came = Came {
+fn of_construct() -> Vec<JournalRecord> {
+    let came = StageResult {
         built: vec!["t-1".into()],
         accepted: vec!["t-2".into()],
         spec_accepted: true,
-        ruled_out: vec![Ruling { issue: "odd".into(), reason: "not asked for".into() }],
+        ruled_out: vec![ScopeRuling { issue: "odd".into(), reason: "not asked for".into() }],
         notes: vec!["a verdict about t-9 is ignored".into()],
-        ..Came::default()
+        ..StageResult::default()
     };
     let (stage, iteration, spec) = (StageKind::Verify, 1, String::from("s.md"));
     let stage_end =
         StageEnd { stage, iteration, came: came.clone(), left: 1, cost: Some(0.5), took_ms: 7 };
     let start = |stage, item| StageStart { stage, iteration, id: "s1".into(), item };
     let mut records =
-        vec![Record::ConstructStarted(ConstructStart { spec: spec.clone(), counted: 1 })];
-    let mut unproven = lands("w", 90, "t-2", Landing::Complete);
+        vec![JournalRecord::ConstructStarted(ConstructStart { spec: spec.clone(), counted: 1 })];
+    let mut unproven = lands("w", 90, "t-2", LandingExtent::Complete);
     for record in &mut unproven {
-        if let Record::LandIntent(intent) = record {
+        if let JournalRecord::LandIntent(intent) = record {
             intent.proof = Proof::Unproven;
         }
     }
     records.extend(unproven);
     records.extend([
-        Record::IterationStarted(IterationStart { iteration, spec: spec.clone() }),
-        Record::StageStarted(start(StageKind::Decompose, Some("t-3".into()))),
-        Record::StageStarted(start(stage, None)),
-        Record::StageEnded(stage_end.clone()),
+        JournalRecord::IterationStarted(IterationStart { iteration, spec: spec.clone() }),
+        JournalRecord::StageStarted(start(StageKind::Decompose, Some("t-3".into()))),
+        JournalRecord::StageStarted(start(stage, None)),
+        JournalRecord::StageEnded(stage_end.clone()),
     ]);
     for task in [Some("t-1".into()), None] {
         let (why, log) = ("no JSON".into(), "logs/v.jsonl".into());
-        records.push(Record::NotVerified(NotVerified { task, why, log }));
+        records.push(JournalRecord::NotVerified(UnverifiedItem { task, why, log }));
     }
     for end in ends() {
-        records.push(Record::ConstructEnded(Summary {
+        records.push(JournalRecord::ConstructEnded(ConstructSummary {
             spec: spec.clone(),
             reason: end.reason(),
             end,
@@ -323,36 +328,36 @@ fn of_construct() -> Vec<Record> {
     }
     for commit in [Some("c0ffee".into()), None] {
         let (spec, subject) = (Some(spec.clone()), "ralph: s.md".into());
-        records.push(Record::SpecLanded(SpecLanded {
+        records.push(JournalRecord::SpecLanded(SpecLanding {
             spec,
             commit,
             subject,
-            ..SpecLanded::default()
+            ..SpecLanding::default()
         }));
     }
     let kept = Some("refs/ralph/r1/salvage".into());
-    records.push(Record::SpecFailed(SpecFailed { spec, why: "no progress".into(), kept }));
+    records.push(JournalRecord::SpecFailed(SpecFailure { spec, why: "no progress".into(), kept }));
     records
 }
 
-fn of_agents() -> Vec<Record> {
-    let asked = Asked {
+fn of_agents() -> Vec<JournalRecord> {
+    let asked = ConsultedAgentStart {
         id: "k1".into(),
         role: AgentRole::Verify,
         item: "t-1".into(),
         backend: "claude".into(),
         log: "logs/v.jsonl".into(),
     };
-    let mut records = vec![Record::Asked(asked)];
+    let mut records = vec![JournalRecord::Asked(asked)];
     for (n, outcome) in (0..).zip(outcomes()) {
-        records.push(Record::Answered(Answered {
+        records.push(JournalRecord::Answered(ConsultedAgentEnd {
             id: "k1".into(),
             role: AgentRole::Verify,
             item: "t-1".into(),
             backend: "claude".into(),
             model: Some("opus".into()),
             answer: outcome.to_string(),
-            usable: outcome == Outcome::Success,
+            usable: outcome == BackendOutcome::Success,
             outcome,
             cost: (n % 2 == 0).then_some(0.5),
             tokens: Some((100, 10)),
@@ -374,26 +379,29 @@ fn of_agents() -> Vec<Record> {
         plan_suggestions: vec!["split t-1".into()],
     };
     records.extend([
-        Record::Researched(task_remark()),
-        Record::TaskSkipped(task_remark()),
-        Record::ReviewRequested(ReviewRequest {
+        JournalRecord::Researched(task_remark()),
+        JournalRecord::TaskSkipped(task_remark()),
+        JournalRecord::ReviewRequested(ReviewRequest {
             task: "t-1".into(),
             attempt: None,
             reason: "which key?".into(),
         }),
-        Record::StuckDetected(stuck),
-        Record::Advised(advice(None)),
-        Record::Advised(advice(Some(pattern))),
-        Record::PassEnded(PassAnswer {
+        JournalRecord::StuckDetected(stuck),
+        JournalRecord::Advised(advice(None)),
+        JournalRecord::Advised(advice(Some(pattern))),
+        JournalRecord::PassEnded(PassAnswer {
             pass: "review".into(),
             iteration: 1,
             file: "passes/1.json".into(),
             summary: "approve".into(),
         }),
-        Record::PassFailed(PassFailure { pass: "review".into(), why: "took too long".into() }),
-        Record::AgentStep(Remark::new("s.md is next")),
-        Record::LaneSetup(Remark::new("npm ci")),
-        Record::Amended(PlanAmended {
+        JournalRecord::PassFailed(PassFailure {
+            pass: "review".into(),
+            why: "took too long".into(),
+        }),
+        JournalRecord::AgentStep(Remark::new("s.md is next")),
+        JournalRecord::LaneSetup(Remark::new("npm ci")),
+        JournalRecord::Amended(AmendmentRecord {
             attempt: "a".into(),
             iteration: 1,
             task: "t-1".into(),
@@ -417,25 +425,25 @@ fn amendment() -> AmendmentOutcome {
     }
 }
 
-fn of_memory() -> Vec<Record> {
-    let (overlap, threshold) = (Overlap { shared: 1, terms: 8 }, 0.25);
+fn of_memory() -> Vec<JournalRecord> {
+    let (overlap, threshold) = (TermOverlap { shared: 1, terms: 8 }, 0.25);
     let triggers = [
-        Trigger::Metadata { libraries: 2 },
-        Trigger::Novelty { overlap, threshold },
-        Trigger::Bytes { bytes: 32_001, threshold: 32_000 },
-        Trigger::Periodic { iterations: 5, interval: 5 },
+        IndexTrigger::Metadata { libraries: 2 },
+        IndexTrigger::Novelty { overlap, threshold },
+        IndexTrigger::Bytes { bytes: 32_001, threshold: 32_000 },
+        IndexTrigger::Periodic { iterations: 5, interval: 5 },
     ];
-    let mut records: Vec<Record> = triggers.map(Record::IndexDue).into();
+    let mut records: Vec<JournalRecord> = triggers.map(JournalRecord::IndexDue).into();
     let where_to_read = vec!["skills/a.md".into()];
-    let left_out = Section::ALL.map(|section| LeftOut {
+    let left_out = PromptSection::ALL.map(|section| LeftOutSection {
         section,
         tokens: 7,
         where_to_read: where_to_read.clone(),
     });
     records.extend([
-        Record::IndexUndone { why: vec!["k-1 is gone".into()] },
-        Record::Indexed { iteration: 4 },
-        Record::PromptTruncated(PromptSize {
+        JournalRecord::IndexUndone { why: vec!["k-1 is gone".into()] },
+        JournalRecord::Indexed { iteration: 4 },
+        JournalRecord::PromptTruncated(PromptSize {
             budget_tokens: 800,
             tokens: 790,
             whole_tokens: 2_000,
@@ -445,13 +453,16 @@ fn of_memory() -> Vec<Record> {
     records
 }
 
-fn remarks() -> Vec<Record> {
+fn remarks() -> Vec<JournalRecord> {
     let remark = || Remark::new("so it is");
     vec![
-        Record::ContextNoted(remark()),
-        Record::LedgerRestored(remark()),
-        Record::TreeRestored(TreeRestored { role: AgentRole::Verify, paths: vec!["a.rs".into()] }),
-        Record::Recovered(remark()),
-        Record::Warned(remark()),
+        JournalRecord::ContextNoted(remark()),
+        JournalRecord::LedgerRestored(remark()),
+        JournalRecord::TreeRestored(RestoredTree {
+            role: AgentRole::Verify,
+            paths: vec!["a.rs".into()],
+        }),
+        JournalRecord::Recovered(remark()),
+        JournalRecord::Warned(remark()),
     ]
 }

@@ -1,7 +1,7 @@
 //! Construct in the journal: iterations, stages, and what came of them.
 //!
 //! A stage is written down before it begins, with what the tree was like (the stages that only read
-//! are undone from that), and when it has ended. [`Staged`] is what these records add up to; the
+//! are undone from that), and when it has ended. [`ConstructState`] is what these records add up to; the
 //! number of the iteration is kept for each spec and goes on when the same spec is taken up again.
 
 use std::fmt;
@@ -92,7 +92,7 @@ pub struct StageEnd {
     pub iteration: u32,
     /// Changes that the stage made to the plan.
     #[serde(default)]
-    pub came: Came,
+    pub came: StageResult,
     /// Number of open tasks and issues after the stage.
     #[serde(default)]
     pub left: usize,
@@ -107,7 +107,7 @@ pub struct StageEnd {
 /// Result of a stage: the changes that it made to the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Came {
+pub struct StageResult {
     /// Tasks that a backend claimed to be done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub built: Vec<Id>,
@@ -149,7 +149,7 @@ pub struct Came {
     pub spec_accepted: bool,
     /// Issues that were ruled out of scope.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ruled_out: Vec<Ruling>,
+    pub ruled_out: Vec<ScopeRuling>,
     /// Notes about input that was ignored or dropped and about decisions, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -157,7 +157,7 @@ pub struct Came {
 
 /// An investigator's decision that the spec does not ask for something.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ruling {
+pub struct ScopeRuling {
     /// Description of the issue.
     pub issue: String,
     /// Why it is out of scope.
@@ -166,7 +166,7 @@ pub struct Ruling {
 
 /// A task, or the spec as a whole, about which no verifier gave a usable verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NotVerified {
+pub struct UnverifiedItem {
     /// `None` is the spec as a whole.
     #[serde(default, rename = "task_id", skip_serializing_if = "Option::is_none")]
     pub task: Option<Id>,
@@ -176,7 +176,7 @@ pub struct NotVerified {
     pub log: String,
 }
 
-impl fmt::Display for NotVerified {
+impl fmt::Display for UnverifiedItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.task {
             Some(task) => write!(f, "{task}")?,
@@ -191,7 +191,7 @@ fn is_false(word: &bool) -> bool {
     !*word
 }
 
-impl Came {
+impl StageResult {
     /// Whether the plan or the code moved. Issues that make room for as many others are a circle:
     /// a verifier raises again what an investigator has ruled out.
     pub fn is_progress(&self) -> bool {
@@ -223,17 +223,17 @@ impl Came {
 
 /// One iteration: its stages in the order in which they ended. Number 0 is before the first.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lap {
+pub struct ConstructIteration {
     /// Number of the iteration. 0 is the planning before the first iteration.
     pub number: u32,
     /// The stages that ended in it.
     pub stages: Vec<StageEnd>,
 }
 
-impl Lap {
+impl ConstructIteration {
     /// Return the results of all stages of the iteration as one.
-    pub fn came(&self) -> Came {
-        let mut all = Came::default();
+    pub fn came(&self) -> StageResult {
+        let mut all = StageResult::default();
         self.stages.iter().for_each(|stage| all.extend(&stage.came));
         all
     }
@@ -246,7 +246,7 @@ impl Lap {
 
 /// State of construct, computed from its journal records.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Staged {
+pub struct ConstructState {
     /// The spec of the last construct; empty before the first.
     pub spec: String,
     /// The number of the current iteration; 0 before the first.
@@ -258,18 +258,18 @@ pub struct Staged {
     /// The stage that is under way, or was when a crash came.
     pub open: Option<StageStart>,
     /// Iterations of this run of construct, oldest first.
-    pub laps: Vec<Lap>,
+    pub laps: Vec<ConstructIteration>,
     /// Tasks, and perhaps the spec, that this run of construct could not verify.
-    pub unverified: Vec<NotVerified>,
+    pub unverified: Vec<UnverifiedItem>,
     /// Issues that this run of construct got no usable answer about.
     pub uninvestigated: Vec<Id>,
     /// Every ruling of the spec's investigators, oldest first.
-    pub rulings: Vec<Ruling>,
+    pub rulings: Vec<ScopeRuling>,
     /// Items that DECOMPOSE has had in this iteration.
     pub decomposed: Vec<Id>,
 }
 
-impl Staged {
+impl ConstructState {
     pub(super) fn started(&mut self, start: &ConstructStart) {
         let same = self.spec == start.spec;
         *self = Self {
@@ -287,7 +287,7 @@ impl Staged {
         self.under_way = true;
         self.open = None;
         self.decomposed.clear();
-        self.laps.push(Lap { number, stages: Vec::new() });
+        self.laps.push(ConstructIteration { number, stages: Vec::new() });
     }
 
     pub(super) fn stage_started(&mut self, start: &StageStart) {
@@ -308,7 +308,7 @@ impl Staged {
         self.uninvestigated.extend(came.uninvestigated.iter().cloned());
         self.rulings.extend(came.ruled_out.iter().cloned());
         if self.laps.is_empty() {
-            self.laps.push(Lap::default());
+            self.laps.push(ConstructIteration::default());
         }
         if let Some(lap) = self.laps.last_mut() {
             lap.stages.push(end.clone());

@@ -1,18 +1,18 @@
 use super::*;
-use crate::cycle::{Entry, History, Record};
+use crate::cycle::{History, JournalEntry, JournalRecord};
 
-fn history(records: Vec<Record>) -> History {
-    let entries: Vec<Entry> =
-        records.into_iter().map(|record| Entry { at: "now".into(), record }).collect();
+fn history(records: Vec<JournalRecord>) -> History {
+    let entries: Vec<JournalEntry> =
+        records.into_iter().map(|record| JournalEntry { at: "now".into(), record }).collect();
     for entry in &entries {
         let line = serde_json::to_string(entry).unwrap();
-        assert_eq!(serde_json::from_str::<Entry>(&line).unwrap(), *entry, "{line}");
+        assert_eq!(serde_json::from_str::<JournalEntry>(&line).unwrap(), *entry, "{line}");
     }
     History::of(&entries)
 }
 
-fn begin(spec: &str, counted: u32) -> Record {
-    Record::ConstructStarted(ConstructStart { spec: spec.into(), counted })
+fn begin(spec: &str, counted: u32) -> JournalRecord {
+    JournalRecord::ConstructStarted(ConstructStart { spec: spec.into(), counted })
 }
 
 /// The plan comes before the first iteration.
@@ -20,9 +20,9 @@ fn iteration_of(stage: StageKind) -> u32 {
     u32::from(stage != StageKind::Plan)
 }
 
-fn start(stage: StageKind, item: Option<&str>) -> Record {
+fn start(stage: StageKind, item: Option<&str>) -> JournalRecord {
     let item = item.map(Id::from);
-    Record::StageStarted(StageStart {
+    JournalRecord::StageStarted(StageStart {
         stage,
         iteration: iteration_of(stage),
         id: "s1".into(),
@@ -30,8 +30,8 @@ fn start(stage: StageKind, item: Option<&str>) -> Record {
     })
 }
 
-fn end(stage: StageKind, came: Came) -> Record {
-    Record::StageEnded(StageEnd {
+fn end(stage: StageKind, came: StageResult) -> JournalRecord {
+    JournalRecord::StageEnded(StageEnd {
         stage,
         iteration: iteration_of(stage),
         came,
@@ -41,17 +41,17 @@ fn end(stage: StageKind, came: Came) -> Record {
     })
 }
 
-fn iteration(iteration: u32) -> Record {
-    Record::IterationStarted(IterationStart { iteration, spec: "s.md".into() })
+fn iteration(iteration: u32) -> JournalRecord {
+    JournalRecord::IterationStarted(IterationStart { iteration, spec: "s.md".into() })
 }
 
 #[test]
 fn iterations_and_stages_add_up_and_survive_the_journal() {
-    let came = Came { built: vec!["t-1".into()], ..Came::default() };
+    let came = StageResult { built: vec!["t-1".into()], ..StageResult::default() };
     let staged = history(vec![
         begin("s.md", 0),
         start(StageKind::Plan, None),
-        end(StageKind::Plan, Came::default()),
+        end(StageKind::Plan, StageResult::default()),
         iteration(1),
         start(StageKind::Build, None),
         end(StageKind::Build, came.clone()),
@@ -80,10 +80,10 @@ fn numbers_go_on_for_the_same_spec_and_only_resume_goes_on_counting() {
 
 #[test]
 fn a_task_nobody_verified_is_remembered_until_somebody_has_a_word() {
-    let item = NotVerified { task: Some("t-1".into()), why: "no JSON".into(), log: "l".into() };
-    let mut records = vec![begin("s.md", 0), Record::NotVerified(item.clone())];
+    let item = UnverifiedItem { task: Some("t-1".into()), why: "no JSON".into(), log: "l".into() };
+    let mut records = vec![begin("s.md", 0), JournalRecord::NotVerified(item.clone())];
     assert_eq!(history(records.clone()).construct.unverified, [item]);
-    let came = Came { accepted: vec!["t-1".into()], ..Came::default() };
+    let came = StageResult { accepted: vec!["t-1".into()], ..StageResult::default() };
     records.push(end(StageKind::Verify, came));
     assert!(history(records).construct.unverified.is_empty());
 }

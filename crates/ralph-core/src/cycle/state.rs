@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::build::End;
+use super::build::LoopEnd;
 use super::history::History;
 
 /// The fields of the file, in its order.
@@ -15,7 +15,7 @@ pub struct StateFile<'h> {
     current_iteration: u32,
     /// The last task that was worked on.
     last_task_id: Option<&'h str>,
-    status: Status,
+    status: StateFileStatus,
     mode: &'h str,
     /// When the last run began, RFC 3339.
     started_at: Option<&'h str>,
@@ -30,7 +30,7 @@ pub struct StateFile<'h> {
 /// Status of the loop as `state.json` says it.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Status {
+enum StateFileStatus {
     /// The loop runs, or it crashed before it could record its end.
     Running,
     /// All tasks are done or skipped, proven, and have arrived.
@@ -57,15 +57,17 @@ pub fn state_of(history: &History) -> Option<StateFile<'_>> {
     })
 }
 
-fn status(history: &History) -> Status {
+fn status(history: &History) -> StateFileStatus {
     match history.run_end.as_ref().map(|run| &run.end) {
-        None if history.paused => Status::Paused,
-        None => Status::Running,
-        Some(End::Complete) => Status::Complete,
-        Some(End::Blocked { .. } | End::Breaker(_) | End::FalseDone) => Status::Blocked,
-        Some(End::MaxIterations(_)) => Status::MaxIterationsReached,
-        Some(End::Interrupted(_)) => Status::Interrupted,
-        Some(_) => Status::Paused,
+        None if history.paused => StateFileStatus::Paused,
+        None => StateFileStatus::Running,
+        Some(LoopEnd::Complete) => StateFileStatus::Complete,
+        Some(LoopEnd::Blocked { .. } | LoopEnd::Breaker(_) | LoopEnd::FalseDone) => {
+            StateFileStatus::Blocked
+        }
+        Some(LoopEnd::MaxIterations(_)) => StateFileStatus::MaxIterationsReached,
+        Some(LoopEnd::Interrupted(_)) => StateFileStatus::Interrupted,
+        Some(_) => StateFileStatus::Paused,
     }
 }
 

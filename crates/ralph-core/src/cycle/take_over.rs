@@ -10,7 +10,7 @@ use crate::format::{codec, detect};
 use crate::merge::{
     MergedPlan, PlanChange, PlanMergeError, PlanSides, StatusRule, merge_plan, merge_text,
 };
-use crate::plan::{Edit, Id};
+use crate::plan::{Id, PlanEdit};
 
 /// A ledger file in home, and the run's copy of it.
 #[derive(Clone, Copy, Debug)]
@@ -27,14 +27,14 @@ pub struct HomeEdit<'a> {
 
 /// The new text of the run's copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TakenOver {
+pub struct TakenOverText {
     /// The text; `None`: home's file is left alone, and its edit waits.
     pub text: Option<String>,
     /// Messages for the user, one line each.
     pub remarks: Vec<String>,
 }
 
-impl TakenOver {
+impl TakenOverText {
     fn left_alone(remark: String) -> Self {
         Self { text: None, remarks: vec![remark] }
     }
@@ -42,10 +42,10 @@ impl TakenOver {
 
 /// Take over a person's edit of the plan. `landed` are the tasks whose complete landing is journalled,
 /// is in the tip, and was not reopened since; `at` is the time for records of the past.
-pub fn take_over_plan(edit: &HomeEdit<'_>, landed: &BTreeSet<Id>, at: &str) -> TakenOver {
+pub fn take_over_plan(edit: &HomeEdit<'_>, landed: &BTreeSet<Id>, at: &str) -> TakenOverText {
     let shown = edit.shown;
     if edit.home.trim().is_empty() && !edit.copy.trim().is_empty() {
-        return TakenOver::left_alone(format!("{shown} is empty and is left alone"));
+        return TakenOverText::left_alone(format!("{shown} is empty and is left alone"));
     }
     let sides = PlanSides { name: shown, base: edit.seen, ours: edit.copy, theirs: edit.home };
     match merge_plan(sides, StatusRule::TheirsUnlessLanded(landed), at) {
@@ -54,26 +54,26 @@ pub fn take_over_plan(edit: &HomeEdit<'_>, landed: &BTreeSet<Id>, at: &str) -> T
             let told = taken_over(shown, &changes).filter(|_| text != edit.copy);
             let mut remarks: Vec<String> = told.into_iter().collect();
             remarks.extend(changes.iter().filter_map(|change| refusal(shown, change)));
-            TakenOver { text: Some(text), remarks }
+            TakenOverText { text: Some(text), remarks }
         }
         Err(PlanMergeError::Ours(e)) => {
-            TakenOver::left_alone(format!("the run's copy of {shown} cannot be read: {e}"))
+            TakenOverText::left_alone(format!("the run's copy of {shown} cannot be read: {e}"))
         }
-        Err(why) => TakenOver::left_alone(format!("{shown} is left alone: {why}")),
+        Err(why) => TakenOverText::left_alone(format!("{shown} is left alone: {why}")),
     }
 }
 
 /// Take over a person's edit of the knowledge index or the progress log: no line of theirs is lost.
-pub fn take_over_text(edit: &HomeEdit<'_>) -> TakenOver {
+pub fn take_over_text(edit: &HomeEdit<'_>) -> TakenOverText {
     let (shown, seen) = (edit.shown, edit.seen.unwrap_or_default());
     match merge_text(shown, seen, edit.copy, edit.home) {
         Some(text) => {
             let is_new = text != edit.copy;
             let told = is_new.then(|| format!("took over your edit of {shown}"));
             let remarks = told.into_iter().collect();
-            TakenOver { text: Some(text), remarks }
+            TakenOverText { text: Some(text), remarks }
         }
-        None => TakenOver::left_alone(format!("{shown} is left alone: it is not valid JSON")),
+        None => TakenOverText::left_alone(format!("{shown} is left alone: it is not valid JSON")),
     }
 }
 
@@ -151,9 +151,9 @@ pub fn with_new_tasks(name: &str, branch: &str, home: &str) -> Result<String, Pl
     let known = codec.parse(branch).map_err(PlanMergeError::Ours)?;
     let new = codec.parse(home).map_err(PlanMergeError::Theirs)?;
     let tasks = new.tasks.iter().filter(|task| !known.knows(&task.id) && task.state.is_open());
-    let tasks = tasks.map(|task| Edit::AddTask { task: task.clone(), after: None });
+    let tasks = tasks.map(|task| PlanEdit::AddTask { task: task.clone(), after: None });
     let issues = new.issues.iter().filter(|issue| !known.knows(&issue.id));
-    let edits: Vec<Edit> = tasks.chain(issues.cloned().map(Edit::AddIssue)).collect();
+    let edits: Vec<PlanEdit> = tasks.chain(issues.cloned().map(PlanEdit::AddIssue)).collect();
     codec.edit(branch, &edits).map_err(|_| PlanMergeError::Irreconcilable)
 }
 

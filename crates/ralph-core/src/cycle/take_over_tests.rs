@@ -1,11 +1,11 @@
 use super::*;
-use crate::format::Format;
-use crate::plan::Lookup;
+use crate::format::PlanFormat;
+use crate::plan::PlanLookup;
 
 const AT: &str = "2026-03-01T10:00:00Z";
 
 /// The same two tasks in every format, with these statuses as the format spells them.
-fn plan_text(format: Format, done: [bool; 2]) -> String {
+fn plan_text(format: PlanFormat, done: [bool; 2]) -> String {
     let tick = |done: bool, yes: &'static str, no: &'static str| if done { yes } else { no };
     let (deluxe, long) = (
         done.map(|done| tick(done, "done", "pending")),
@@ -13,7 +13,7 @@ fn plan_text(format: Format, done: [bool; 2]) -> String {
     );
     let boxes = done.map(|done| tick(done, "x", " "));
     match format {
-        Format::Jsonl => (0..2)
+        PlanFormat::Jsonl => (0..2)
             .map(|n| match done[n] {
                 true => format!("{{\"t\":\"accept\",\"id\":\"t-{n}\",\"name\":\"task {n}\"}}\n"),
                 false => format!(
@@ -21,34 +21,34 @@ fn plan_text(format: Format, done: [bool; 2]) -> String {
                 ),
             })
             .collect(),
-        Format::Deluxe => format!(
+        PlanFormat::Deluxe => format!(
             "{{\n  \"tasks\": [\n    {{\"id\": \"t-0\", \"title\": \"task 0\", \"status\": \"{}\"}},\n    {{\"id\": \"t-1\", \"title\": \"task 1\", \"status\": \"{}\"}}\n  ]\n}}\n",
             deluxe[0], deluxe[1]
         ),
-        Format::Progress => format!(
+        PlanFormat::Progress => format!(
             "# Progress: shop\n\n## Tasks\n\n- [{}] task 0\n- [{}] task 1\n",
             boxes[0], boxes[1]
         ),
-        Format::Implementation => format!(
+        PlanFormat::Implementation => format!(
             "{{\n  \"specs\": [\n    {{\n      \"id\": \"one\",\n      \"tasks\": [\n        {{\"id\": \"t-0\", \"description\": \"task 0\", \"status\": \"{}\"}},\n        {{\"id\": \"t-1\", \"description\": \"task 1\", \"status\": \"{}\"}}\n      ]\n    }}\n  ]\n}}\n",
             long[0], long[1]
         ),
     }
 }
 
-fn ids(format: Format) -> [Id; 2] {
+fn ids(format: PlanFormat) -> [Id; 2] {
     let plan = codec(format).parse(&plan_text(format, [false, false])).unwrap();
     [plan.tasks[0].id.clone(), plan.tasks[1].id.clone()]
 }
 
-fn is_done(format: Format, text: &str, id: &Id) -> bool {
+fn is_done(format: PlanFormat, text: &str, id: &Id) -> bool {
     let plan = codec(format).parse(text).unwrap();
-    Lookup::new(&plan).fate(id).satisfies(Default::default())
+    PlanLookup::new(&plan).fate(id).satisfies(Default::default())
 }
 
 #[test]
 fn an_old_file_that_comes_back_does_not_reopen_landed_work() {
-    for format in Format::ALL {
+    for format in PlanFormat::ALL {
         let [first, second] = ids(format);
         let (open, done) = (plan_text(format, [false, false]), plan_text(format, [true, false]));
         let edit =
@@ -68,7 +68,7 @@ fn an_old_file_that_comes_back_does_not_reopen_landed_work() {
 
 #[test]
 fn a_status_of_work_that_never_landed_is_believed() {
-    for format in Format::ALL {
+    for format in PlanFormat::ALL {
         let [first, second] = ids(format);
         let (open, done) = (plan_text(format, [false, false]), plan_text(format, [false, true]));
         let landed = plan_text(format, [true, false]);
@@ -83,11 +83,11 @@ fn a_status_of_work_that_never_landed_is_believed() {
 #[test]
 fn a_file_that_cannot_be_read_is_left_alone_and_told() {
     for (format, nonsense) in [
-        (Format::Jsonl, "{\"t\":\n{}\n"),
-        (Format::Deluxe, "{\"tasks\": [{"),
-        (Format::Implementation, "{\"specs\": [{"),
-        (Format::Deluxe, "{\"specs\": []}"),
-        (Format::Jsonl, ""),
+        (PlanFormat::Jsonl, "{\"t\":\n{}\n"),
+        (PlanFormat::Deluxe, "{\"tasks\": [{"),
+        (PlanFormat::Implementation, "{\"specs\": [{"),
+        (PlanFormat::Deluxe, "{\"specs\": []}"),
+        (PlanFormat::Jsonl, ""),
     ] {
         let text = plan_text(format, [false, false]);
         let edit =
@@ -118,7 +118,7 @@ fn what_the_run_has_already_is_no_edit() {
 
 #[test]
 fn a_replayed_commit_has_the_branchs_plan_and_its_own_statuses() {
-    for format in Format::ALL {
+    for format in PlanFormat::ALL {
         let [first, second] = ids(format);
         let parent = plan_text(format, [false, false]);
         // The person ticked the second task on the branch; the commit contains the first.
@@ -134,7 +134,9 @@ fn a_replayed_commit_has_the_branchs_plan_and_its_own_statuses() {
 
 #[test]
 fn without_a_parent_every_status_of_the_commit_counts() {
-    for format in [Format::Deluxe, Format::Implementation, Format::Progress, Format::Jsonl] {
+    for format in
+        [PlanFormat::Deluxe, PlanFormat::Implementation, PlanFormat::Progress, PlanFormat::Jsonl]
+    {
         let [first, _] = ids(format);
         let (branch, commit) =
             (plan_text(format, [false, false]), plan_text(format, [true, false]));
@@ -146,7 +148,7 @@ fn without_a_parent_every_status_of_the_commit_counts() {
 
 #[test]
 fn another_branchs_plan_gets_new_open_tasks_of_home() {
-    for format in Format::ALL {
+    for format in PlanFormat::ALL {
         let [first, _] = ids(format);
         let branch = plan_text(format, [true, false]);
         let home =

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::state::Facts;
+use super::state::DashboardSources;
 use crate::agent_role::AgentRole;
 use crate::construct::stage_words;
-use crate::cycle::{Entry, Record, RunCommand};
+use crate::cycle::{JournalEntry, JournalRecord, RunCommand};
 use crate::inbox;
 
 /// Agents that are kept; older ones are forgotten.
@@ -49,9 +49,9 @@ pub struct AgentRows {
 
 impl AgentRows {
     /// One more record of the journal.
-    pub fn add(&mut self, entry: &Entry) {
+    pub fn add(&mut self, entry: &JournalEntry) {
         match &entry.record {
-            Record::Asked(asked) => {
+            JournalRecord::Asked(asked) => {
                 self.asked += 1;
                 if self.rows.len() == MOST {
                     self.rows.pop_front();
@@ -68,7 +68,7 @@ impl AgentRows {
                     cost_usd: None,
                 });
             }
-            Record::Answered(end) => {
+            JournalRecord::Answered(end) => {
                 let meant = |row: &&mut AgentRow| row.log == end.log && row.result.is_none();
                 if let Some(row) = self.rows.iter_mut().rev().find(meant) {
                     row.result = Some(end.answer.clone());
@@ -77,8 +77,8 @@ impl AgentRows {
                 }
             }
             // Whoever is left was ended with the run.
-            Record::Consulted { id } => self.end(|row| row.id.starts_with(id.as_str())),
-            Record::RunStarted(_) | Record::RunEnded { .. } => self.end(|_| true),
+            JournalRecord::Consulted { id } => self.end(|row| row.id.starts_with(id.as_str())),
+            JournalRecord::RunStarted(_) | JournalRecord::RunEnded { .. } => self.end(|_| true),
             _ => {}
         }
     }
@@ -131,16 +131,17 @@ pub struct SpecNow {
 }
 
 /// The spec that the last run is about; `None` for a `build` or before the first spec.
-pub fn spec_now(facts: &Facts<'_>, agents: &AgentRows) -> Option<SpecNow> {
+pub fn spec_now(facts: &DashboardSources<'_>, agents: &AgentRows) -> Option<SpecNow> {
     let (run, construct) = (facts.sources.history.run.as_ref()?, &facts.sources.history.construct);
     if run.command == RunCommand::Build || construct.spec.is_empty() {
         return None;
     }
     let began = facts.sources.history.run_at.as_deref().unwrap_or_default();
-    let had = |entry: &&inbox::Entry| entry.completed_at.as_deref().is_some_and(|at| at >= began);
+    let had =
+        |entry: &&inbox::InboxEntry| entry.completed_at.as_deref().is_some_and(|at| at >= began);
     let count = |status| facts.sources.inbox.iter().filter(|entry| entry.status == status).count();
     let (had, active) =
-        (facts.sources.inbox.iter().filter(had).count(), count(inbox::Status::Active));
+        (facts.sources.inbox.iter().filter(had).count(), count(inbox::InboxStatus::Active));
     let queued = (run.command == RunCommand::Agent).then_some(had + active);
     // The plan was made before the first iteration.
     let laps =
@@ -148,7 +149,7 @@ pub fn spec_now(facts: &Facts<'_>, agents: &AgentRows) -> Option<SpecNow> {
     Some(SpecNow {
         spec: construct.spec.clone(),
         number: queued,
-        total: queued.map(|number| number + count(inbox::Status::Pending)),
+        total: queued.map(|number| number + count(inbox::InboxStatus::Pending)),
         iteration: construct.iteration,
         stage: construct.open.as_ref().map(|open| open.stage.as_str()),
         past: laps

@@ -4,16 +4,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cycle::{AttemptSummary, History};
-use crate::needs::Running;
+use crate::needs::LoopProcess;
 use crate::plan::{
-    Issue, Lookup, Plan, Priority, State, Task, TaskStateName, Tombstone, TombstoneKind, Trust,
-    obstacle, runnable,
+    DependencyTrust, Issue, Plan, PlanLookup, Priority, Task, TaskState, TaskStateName, Tombstone,
+    TombstoneKind, obstacle, runnable,
 };
-use crate::view::{Tally, stage_word};
+use crate::view::{TaskTally, stage_word};
 
 /// Summary of a task, as the board shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Card {
+pub struct TaskCard {
     /// Id of the task.
     pub id: String,
     /// One line that says what to do.
@@ -38,7 +38,7 @@ pub struct Card {
 
 /// One page of the plan's tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Board {
+pub struct TaskBoard {
     /// The plan's title, where it has one.
     pub title: Option<String>,
     /// Spec that the plan works on now.
@@ -46,13 +46,13 @@ pub struct Board {
     /// The stage that follows from the plan.
     pub stage: &'static str,
     /// Number of tasks in each state.
-    pub tally: Tally,
+    pub tally: TaskTally,
     /// All tasks that fit the question, also those on other pages.
     pub total: usize,
     /// Number of tasks before this page.
     pub offset: usize,
     /// Tasks on this page.
-    pub tasks: Vec<Card>,
+    pub tasks: Vec<TaskCard>,
     /// Open issues of the current spec.
     pub issues: Vec<Issue>,
 }
@@ -61,21 +61,21 @@ pub struct Board {
 pub fn board(
     plan: &Plan,
     history: &History,
-    running: &Running,
+    running: &LoopProcess,
     offset: usize,
     limit: usize,
-) -> Board {
-    let lookup = Lookup::new(plan);
-    let turns: Vec<&Task> = runnable(plan, Trust::Claimed);
-    let effort = Effort::of(history);
+) -> TaskBoard {
+    let lookup = PlanLookup::new(plan);
+    let turns: Vec<&Task> = runnable(plan, DependencyTrust::Claimed);
+    let effort = TaskEffort::of(history);
     let live = plan.scoped_tasks().count();
-    let buried: Vec<Card> = plan
+    let buried: Vec<TaskCard> = plan
         .tombstones
         .iter()
         .filter(|s| plan.in_scope(s.spec.as_deref()))
         .filter(|s| lookup.task(&s.id).is_none())
         .filter(|s| lookup.tombstone(&s.id).is_some_and(|last| std::ptr::eq(last, *s)))
-        .map(|stone| effort.put(Card { why: stone.reason.clone(), ..buried_card(stone) }))
+        .map(|stone| effort.put(TaskCard { why: stone.reason.clone(), ..buried_card(stone) }))
         .collect();
     let open = open_task(history, running);
     let cards = plan.scoped_tasks().map(|task| {
@@ -87,11 +87,11 @@ pub fn board(
         effort.put(card)
     });
     let total = live + buried.len();
-    Board {
+    TaskBoard {
         title: plan.title.clone(),
         spec: plan.current_spec.clone(),
         stage: stage_word(plan),
-        tally: Tally::of(plan),
+        tally: TaskTally::of(plan),
         total,
         offset,
         tasks: cards.chain(buried).skip(offset).take(limit).collect(),
@@ -100,13 +100,13 @@ pub fn board(
 }
 
 /// The task that a loop works on now.
-fn open_task<'h>(history: &'h History, running: &Running) -> Option<&'h str> {
-    let open = history.open.as_ref().filter(|_| *running != Running::Nobody);
+fn open_task<'h>(history: &'h History, running: &LoopProcess) -> Option<&'h str> {
+    let open = history.open.as_ref().filter(|_| *running != LoopProcess::Nobody);
     open.map(|open| open.started.task.as_str())
 }
 
-fn empty(id: &str, name: String, state: TaskStateName) -> Card {
-    Card {
+fn empty(id: &str, name: String, state: TaskStateName) -> TaskCard {
+    TaskCard {
         id: id.to_owned(),
         name,
         state,
@@ -120,16 +120,16 @@ fn empty(id: &str, name: String, state: TaskStateName) -> Card {
     }
 }
 
-fn buried_card(stone: &Tombstone) -> Card {
+fn buried_card(stone: &Tombstone) -> TaskCard {
     empty(stone.id.as_str(), stone.name.clone().unwrap_or_default(), stone.kind.state())
 }
 
-fn card(task: &Task, lookup: &Lookup<'_>) -> Card {
+fn card(task: &Task, lookup: &PlanLookup<'_>) -> TaskCard {
     let why = match &task.state {
-        State::Killed(kill) => Some(format!("its run was killed: {}", kill.reason.as_str())),
-        _ => obstacle(task, lookup, Trust::Claimed).map(|why| why.to_string()),
+        TaskState::Killed(kill) => Some(format!("its run was killed: {}", kill.reason.as_str())),
+        _ => obstacle(task, lookup, DependencyTrust::Claimed).map(|why| why.to_string()),
     };
-    Card {
+    TaskCard {
         spec: task.spec.clone(),
         priority: task.priority,
         deps: task.deps.iter().map(ToString::to_string).collect(),
@@ -139,9 +139,9 @@ fn card(task: &Task, lookup: &Lookup<'_>) -> Card {
 }
 
 /// Attempts and cost of every task, added up once.
-struct Effort<'h>(std::collections::BTreeMap<&'h str, (usize, f64)>);
+struct TaskEffort<'h>(std::collections::BTreeMap<&'h str, (usize, f64)>);
 
-impl<'h> Effort<'h> {
+impl<'h> TaskEffort<'h> {
     fn of(history: &'h History) -> Self {
         let mut all = std::collections::BTreeMap::<&str, (usize, f64)>::new();
         for view in &history.attempts {
@@ -152,7 +152,7 @@ impl<'h> Effort<'h> {
         Self(all)
     }
 
-    fn put(&self, mut card: Card) -> Card {
+    fn put(&self, mut card: TaskCard) -> TaskCard {
         if let Some((attempts, cost)) = self.0.get(card.id.as_str()) {
             card.attempts = *attempts;
             card.cost_usd = *cost;
@@ -163,7 +163,7 @@ impl<'h> Effort<'h> {
 
 /// One record of a task's past.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Deed {
+pub struct TaskEvent {
     /// Event: accept, reject or delete.
     pub kind: TombstoneKind,
     /// Reason, if one was recorded.
@@ -176,20 +176,25 @@ pub struct Deed {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TaskPage {
     /// Summary of the task, as the board shows it.
-    pub card: Card,
+    pub card: TaskCard,
     /// All fields, as `ralph query` shows them; null for a task that has left the plan.
     pub task: Option<Task>,
     /// Ids of the tasks that depend on this one.
     pub dependents: Vec<String>,
     /// Earlier events: the task was accepted, rejected or deleted.
-    pub past: Vec<Deed>,
+    pub past: Vec<TaskEvent>,
     /// Attempts at the task, newest first.
     pub attempts: Vec<AttemptSummary>,
 }
 
 /// Everything about a task; `None` when neither plan nor history know it.
-pub fn task_page(plan: &Plan, history: &History, running: &Running, id: &str) -> Option<TaskPage> {
-    let lookup = Lookup::new(plan);
+pub fn task_page(
+    plan: &Plan,
+    history: &History,
+    running: &LoopProcess,
+    id: &str,
+) -> Option<TaskPage> {
+    let lookup = PlanLookup::new(plan);
     let task = plan.tasks.iter().find(|t| t.id.as_str() == id);
     let stones: Vec<_> = plan.tombstones.iter().filter(|s| s.id.as_str() == id).collect();
     let mut attempts: Vec<AttemptSummary> =
@@ -201,7 +206,7 @@ pub fn task_page(plan: &Plan, history: &History, running: &Running, id: &str) ->
         (None, None, Some(attempt)) => empty(id, attempt.started.name.clone(), TaskStateName::Gone),
         (None, None, None) => return None,
     };
-    let mut card = Effort::of(history).put(card);
+    let mut card = TaskEffort::of(history).put(card);
     if open_task(history, running) == Some(id) {
         card.state = TaskStateName::Running;
     }
@@ -212,7 +217,7 @@ pub fn task_page(plan: &Plan, history: &History, running: &Running, id: &str) ->
         dependents: plan.tasks.iter().filter(waits).map(|t| t.id.to_string()).collect(),
         past: stones
             .iter()
-            .map(|s| Deed { kind: s.kind, reason: s.reason.clone(), at: s.at.clone() })
+            .map(|s| TaskEvent { kind: s.kind, reason: s.reason.clone(), at: s.at.clone() })
             .collect(),
         attempts,
     })

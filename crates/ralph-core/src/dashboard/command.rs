@@ -9,7 +9,9 @@ use schemars::generate::SchemaGenerator;
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::Deserialize;
 
-use crate::control::{Command, Doing, Effect, SETTINGS, Setting, effect, promise};
+use crate::control::{
+    CheckedSetting, CommandEffect, LoopActivity, LoopCommand, SETTINGS, effect, promise,
+};
 use crate::cycle::History;
 use crate::plan::Id;
 
@@ -97,7 +99,7 @@ fn value_schema(key: &str) -> Schema {
     }
 }
 
-impl TryFrom<CommandRequest> for Command {
+impl TryFrom<CommandRequest> for LoopCommand {
     type Error = String;
 
     fn try_from(request: CommandRequest) -> Result<Self, String> {
@@ -130,13 +132,13 @@ impl TaskChoice {
 }
 
 /// A setting by either of its names, with the value that it shall have.
-pub fn setting(name: &str, value: &SettingValue) -> Result<Setting, String> {
+pub fn setting(name: &str, value: &SettingValue) -> Result<CheckedSetting, String> {
     let text = match value {
         SettingValue::Text(text) => text.clone(),
         // 2 and 2.0 are the same number to JSON.
         SettingValue::Number(number) => number.to_string(),
     };
-    let setting = Setting::new(name, &text)?;
+    let setting = CheckedSetting::new(name, &text)?;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     if setting.key == "min_delay" && digits > LONGEST_DELAY {
         return Err("`min_delay` has at most 5 digits and a unit: ms, s, m or h".to_owned());
@@ -150,22 +152,24 @@ pub fn writable() -> impl Iterator<Item = &'static str> {
 }
 
 /// Return the current activity of the loop, as far as its journal shows it.
-pub fn doing(history: &History) -> Doing<'_> {
+pub fn doing(history: &History) -> LoopActivity<'_> {
     match (&history.open, &history.consulting) {
-        (Some(open), _) => Doing::Attempt(&open.started.task),
-        (None, Some(_)) => Doing::Asking,
-        (None, None) => Doing::Nothing,
+        (Some(open), _) => LoopActivity::Attempt(&open.started.task),
+        (None, Some(_)) => LoopActivity::Asking,
+        (None, None) => LoopActivity::Nothing,
     }
 }
 
 /// Describe the effect of a command in words. `doing` is `None` if no loop runs.
-pub fn outlook(command: &Command, doing: Option<Doing<'_>>) -> String {
+pub fn outlook(command: &LoopCommand, doing: Option<LoopActivity<'_>>) -> String {
     let Some(doing) = doing else {
-        return match (command, effect(command, Doing::Starting)) {
-            (_, Effect::Nothing(_)) => "no loop runs, so there is nothing to end".to_owned(),
-            (Command::Pause, _) => "no loop runs; the next one begins paused".to_owned(),
-            (Command::Resume, _) => "no loop runs; the next one does not pause".to_owned(),
-            (Command::Note(_), _) => "no loop runs; the next one has it in its first prompt".into(),
+        return match (command, effect(command, LoopActivity::Starting)) {
+            (_, CommandEffect::Nothing(_)) => "no loop runs, so there is nothing to end".to_owned(),
+            (LoopCommand::Pause, _) => "no loop runs; the next one begins paused".to_owned(),
+            (LoopCommand::Resume, _) => "no loop runs; the next one does not pause".to_owned(),
+            (LoopCommand::Note(_), _) => {
+                "no loop runs; the next one has it in its first prompt".into()
+            }
             _ => "no loop runs; the next one begins with it".to_owned(),
         };
     };
@@ -178,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    fn check(body: &Value) -> Result<Command, String> {
+    fn check(body: &Value) -> Result<LoopCommand, String> {
         let request: CommandRequest =
             serde_json::from_value(body.clone()).map_err(|e| e.to_string())?;
         request.try_into()
@@ -187,14 +191,20 @@ mod tests {
     #[test]
     fn the_bodies_of_seed_tools_are_taken_as_they_are() {
         for (body, wanted) in [
-            (json!({"command": "pause"}), Command::Pause),
+            (json!({"command": "pause"}), LoopCommand::Pause),
             (
                 json!({"command": "inject-note", "note": "Check auth module"}),
-                Command::Note("Check auth module".into()),
+                LoopCommand::Note("Check auth module".into()),
             ),
-            (json!({"command": "skip-task", "task_id": "T-005"}), Command::Skip(Id::new("T-005"))),
-            (json!({"command": "retry-task", "task_id": "T-5"}), Command::Retry(Id::new("T-5"))),
-            (json!({"command": "kill-attempt"}), Command::KillAttempt),
+            (
+                json!({"command": "skip-task", "task_id": "T-005"}),
+                LoopCommand::Skip(Id::new("T-005")),
+            ),
+            (
+                json!({"command": "retry-task", "task_id": "T-5"}),
+                LoopCommand::Retry(Id::new("T-5")),
+            ),
+            (json!({"command": "kill-attempt"}), LoopCommand::KillAttempt),
         ] {
             assert_eq!(check(&body), Ok(wanted), "{body}");
         }
@@ -247,8 +257,11 @@ mod tests {
 
     #[test]
     fn without_a_loop_a_command_says_what_it_waits_for() {
-        assert!(outlook(&Command::Stop, None).contains("nothing to end"));
-        assert!(outlook(&Command::Pause, None).contains("begins paused"));
-        assert!(outlook(&Command::Pause, Some(Doing::Attempt("t"))).contains("attempt that runs"));
+        assert!(outlook(&LoopCommand::Stop, None).contains("nothing to end"));
+        assert!(outlook(&LoopCommand::Pause, None).contains("begins paused"));
+        assert!(
+            outlook(&LoopCommand::Pause, Some(LoopActivity::Attempt("t")))
+                .contains("attempt that runs")
+        );
     }
 }

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::config::Config;
-use crate::cycle::{Entry, Fate, History, Phase};
-use crate::format::{self, Format};
+use crate::cycle::{AttemptPhase, AttemptState, History, JournalEntry};
+use crate::format::{self, PlanFormat};
 use crate::inbox::Inbox;
 use crate::needs::{NeedKind, NeedSources};
 use crate::plan::{Plan, TaskStateName};
@@ -13,7 +13,7 @@ use crate::plan::{Plan, TaskStateName};
 const NOW: &str = "2025-01-20T10:30:00Z";
 
 /// A journal as text becomes entries: the tests say what a journal says.
-fn journal(records: &[Value]) -> Vec<Entry> {
+fn journal(records: &[Value]) -> Vec<JournalEntry> {
     let stamp = |n: usize| format!("2025-01-20T10:{:02}:{:02}Z", n / 60, n % 60);
     let at = |(n, record): (usize, &Value)| {
         let mut record = record.clone();
@@ -78,7 +78,7 @@ fn plan(lines: &[Value]) -> Plan {
     for line in lines {
         writeln!(text, "{line}").unwrap();
     }
-    format::codec(Format::Jsonl).parse(&text).unwrap()
+    format::codec(PlanFormat::Jsonl).parse(&text).unwrap()
 }
 
 fn tasks() -> Plan {
@@ -94,17 +94,22 @@ fn tasks() -> Plan {
     ])
 }
 
-fn screen(records: &[Value], plan: &Plan, running: &Running, meter: Meter) -> State {
+fn screen(
+    records: &[Value],
+    plan: &Plan,
+    running: &LoopProcess,
+    meter: BackendMeter,
+) -> DashboardState {
     let history = History::of(&journal(records));
     let mut config = Config::default();
-    config.gates = vec![crate::config::Gate {
+    config.gates = vec![crate::config::GateSettings {
         name: "test".into(),
         command: "make test".into(),
         kind: None,
         required: None,
         timeout: crate::config::Timeout::minutes(1),
     }];
-    state(&Facts {
+    state(&DashboardSources {
         now: NOW,
         project: "calc",
         config: &config,
@@ -122,8 +127,8 @@ fn screen(records: &[Value], plan: &Plan, running: &Running, meter: Meter) -> St
 
 #[test]
 fn a_project_without_a_run_says_so_and_is_idle() {
-    let empty = Plan::empty(Format::Jsonl);
-    let state = screen(&[], &empty, &Running::Nobody, Meter::default());
+    let empty = Plan::empty(PlanFormat::Jsonl);
+    let state = screen(&[], &empty, &LoopProcess::Nobody, BackendMeter::default());
     assert_eq!((state.run.status, state.health.word), (LoopStatus::Never, HealthWord::Idle));
     assert!(state.needs.is_empty() && state.attempt.is_none() && state.context.is_none());
 }
@@ -133,14 +138,14 @@ fn the_first_screen_tells_what_runs_how_far_and_what_it_cost() {
     let mut records = vec![run()];
     records.extend(fails("a", 1, "t-aaaa"));
     records.push(started("b", 2, "t-aaaa"));
-    let meter = Meter { used: Some(150_000), window: Some(200_000), cost: Some(0.1) };
-    let state = screen(&records, &tasks(), &Running::Pid(7), meter);
+    let meter = BackendMeter { used: Some(150_000), window: Some(200_000), cost: Some(0.1) };
+    let state = screen(&records, &tasks(), &LoopProcess::Pid(7), meter);
     assert_eq!((state.run.status, state.run.pid), (LoopStatus::Running, Some(7)));
     assert_eq!(state.run.words, "sim works on t-aaaa.");
     let attempt = state.attempt.unwrap();
     assert_eq!(
         (attempt.phase, attempt.timeout_s, attempt.summary.started.iteration),
-        (Phase::Backend, 600, 2)
+        (AttemptPhase::Backend, 600, 2)
     );
     assert_eq!(attempt.elapsed_s, 30 * 60 - 6);
     assert_eq!((attempt.gates[0].passed, attempt.gates[0].this_attempt), (Some(false), false));
@@ -155,7 +160,7 @@ fn the_first_screen_tells_what_runs_how_far_and_what_it_cost() {
 #[test]
 fn a_budget_is_what_the_run_says_or_else_what_is_configured() {
     let told = |run: Value| {
-        let state = screen(&[run], &tasks(), &Running::Pid(1), Meter::default());
+        let state = screen(&[run], &tasks(), &LoopProcess::Pid(1), BackendMeter::default());
         (state.cost.limit_usd, state.run.iteration_limit)
     };
     let default = Config::default();
@@ -179,7 +184,7 @@ fn a_gate_runs_from_its_start_to_its_end_and_no_longer_than_its_attempt() {
         gate("gate_ended"),
     ];
     let at = |upto: usize| {
-        let state = screen(&all[..upto], &tasks(), &Running::Pid(1), Meter::default());
+        let state = screen(&all[..upto], &tasks(), &LoopProcess::Pid(1), BackendMeter::default());
         let gate = &state.attempt.unwrap().gates[0];
         (gate.state, gate.passed, gate.elapsed_s.is_some())
     };
@@ -189,17 +194,19 @@ fn a_gate_runs_from_its_start_to_its_end_and_no_longer_than_its_attempt() {
     let mut killed = all[..4].to_vec();
     killed.push(json!({"record": "fail_intent", "attempt": "a", "retries": 0,
         "failure": {"kind": "interrupted", "message": "ended"}}));
-    let state = screen(&killed, &tasks(), &Running::Pid(1), Meter::default());
+    let state = screen(&killed, &tasks(), &LoopProcess::Pid(1), BackendMeter::default());
     assert_eq!(state.attempt.unwrap().gates[0].state, GateState::Waiting);
 }
 
 #[test]
 fn gates_and_landing_are_phases_of_their_own() {
     let all = lands("a", 1, "t-aaaa");
-    let gates = Phase::Gates;
-    for (upto, phase) in [(1, Phase::Backend), (2, gates), (3, gates), (4, Phase::Landing)] {
+    let gates = AttemptPhase::Gates;
+    for (upto, phase) in
+        [(1, AttemptPhase::Backend), (2, gates), (3, gates), (4, AttemptPhase::Landing)]
+    {
         let records: Vec<Value> = [run()].into_iter().chain(all[..upto].iter().cloned()).collect();
-        let state = screen(&records, &tasks(), &Running::Pid(1), Meter::default());
+        let state = screen(&records, &tasks(), &LoopProcess::Pid(1), BackendMeter::default());
         assert_eq!(state.attempt.unwrap().phase, phase);
     }
 }
@@ -207,12 +214,12 @@ fn gates_and_landing_are_phases_of_their_own() {
 #[test]
 fn a_run_whose_process_is_gone_has_crashed_and_needs_a_person() {
     let records = [run(), started("a", 1, "t-aaaa")];
-    let state = screen(&records, &tasks(), &Running::Nobody, Meter::default());
+    let state = screen(&records, &tasks(), &LoopProcess::Nobody, BackendMeter::default());
     assert_eq!((state.run.status, state.health.word), (LoopStatus::Crashed, HealthWord::Stopped));
     assert_eq!(state.needs[0].kind, NeedKind::Crashed);
     assert_eq!(state.needs[0].command, "ralph build");
     assert_eq!((state.attempt, state.run.elapsed_s), (None, None), "nothing is under way");
-    assert_eq!(state.recent[0].fate, Fate::Interrupted);
+    assert_eq!(state.recent[0].fate, AttemptState::Interrupted);
 }
 
 #[test]
@@ -221,7 +228,7 @@ fn a_pause_and_a_question_for_a_person_are_needs() {
     end["claim"] = json!({"kind": "needs_human", "reason": "which colour?"});
     let pause = json!({"record": "command", "id": "c1", "command": "pause", "argument": null});
     let records = [run(), started("a", 1, "t-cccc"), end, pause];
-    let state = screen(&records, &tasks(), &Running::Pid(1), Meter::default());
+    let state = screen(&records, &tasks(), &LoopProcess::Pid(1), BackendMeter::default());
     let kinds: Vec<_> = state.needs.iter().map(|need| need.kind).collect();
     assert_eq!(
         (state.run.status, &kinds[..]),
@@ -233,7 +240,7 @@ fn a_pause_and_a_question_for_a_person_are_needs() {
 fn a_wait_for_a_usage_limit_says_until_when() {
     let wait = json!({"record": "waiting", "attempt": "a", "until": 1_737_369_060, "backend": "x",
         "reason": "5 hours"});
-    let state = screen(&[run(), wait], &tasks(), &Running::Pid(1), Meter::default());
+    let state = screen(&[run(), wait], &tasks(), &LoopProcess::Pid(1), BackendMeter::default());
     assert_eq!((state.run.status, state.run.wait_s), (LoopStatus::Waiting, Some(60)));
     assert_eq!(state.run.wait_until.as_deref(), Some("2025-01-20T10:31:00Z"));
 }
@@ -241,7 +248,7 @@ fn a_wait_for_a_usage_limit_says_until_when() {
 #[test]
 fn the_board_has_every_task_once_with_what_is_in_its_way() {
     let history = History::of(&journal(&[run(), started("a", 1, "t-aaaa")]));
-    let all = board(&tasks(), &history, &Running::Pid(1), 0, 100);
+    let all = board(&tasks(), &history, &LoopProcess::Pid(1), 0, 100);
     let told: Vec<_> =
         all.tasks.iter().map(|c| (c.id.as_str(), c.state.as_str(), c.why.as_deref())).collect();
     assert_eq!(
@@ -254,7 +261,7 @@ fn the_board_has_every_task_once_with_what_is_in_its_way() {
         ]
     );
     assert_eq!((all.tasks[0].turn, all.tasks[0].attempts), (Some(1), 1));
-    let page = board(&tasks(), &history, &Running::Pid(1), 1, 2);
+    let page = board(&tasks(), &history, &LoopProcess::Pid(1), 1, 2);
     assert_eq!((page.total, page.tasks.len(), page.tasks[0].id.as_str()), (4, 2, "t-bbbb"));
 }
 
@@ -264,17 +271,17 @@ fn a_task_page_has_its_attempts_newest_first_and_who_waits_for_it() {
     records.extend(fails("a", 1, "t-aaaa"));
     records.extend(lands("b", 2, "t-aaaa"));
     let history = History::of(&journal(&records));
-    let page = task_page(&tasks(), &history, &Running::Nobody, "t-aaaa").unwrap();
+    let page = task_page(&tasks(), &history, &LoopProcess::Nobody, "t-aaaa").unwrap();
     let results: Vec<_> =
         page.attempts.iter().map(|a| (a.started.iteration, a.fate.is_landed())).collect();
     assert_eq!(results, [(2, true), (1, false)]);
     assert_eq!((page.dependents, page.card.cost_usd), (vec!["t-bbbb".to_owned()], 0.75));
     assert_eq!(page.attempts[1].fate.kept(), Some("refs/ralph/r1/salvage/a"));
     assert_eq!(
-        task_page(&tasks(), &history, &Running::Nobody, "t-dddd").unwrap().card.state,
+        task_page(&tasks(), &history, &LoopProcess::Nobody, "t-dddd").unwrap().card.state,
         TaskStateName::Accepted
     );
-    assert!(task_page(&tasks(), &history, &Running::Nobody, "t-zzzz").is_none());
+    assert!(task_page(&tasks(), &history, &LoopProcess::Nobody, "t-zzzz").is_none());
 }
 
 #[test]
@@ -340,20 +347,20 @@ fn a_spec_that_failed_in_the_inbox_is_a_need() {
     let text = r#"{"t":"inbox","id":"q-aaaa","spec":"x.md","status":"failed","added_at":"a","error":"gave up"}
 "#;
     let inbox = Inbox::parse(text).unwrap();
-    let plan = Plan::empty(Format::Jsonl);
+    let plan = Plan::empty(PlanFormat::Jsonl);
     let (history, config) = (History::default(), Config::default());
-    let state = state(&Facts {
+    let state = state(&DashboardSources {
         now: NOW,
         project: "p",
         config: &config,
-        meter: Meter::default(),
+        meter: BackendMeter::default(),
         sources: NeedSources {
             damage: &[],
             plan_file: "f",
             history: &history,
             plan: &plan,
             inbox: inbox.entries(),
-            running: &Running::Nobody,
+            running: &LoopProcess::Nobody,
         },
     });
     assert_eq!(state.needs[0].text, "x.md failed: gave up");

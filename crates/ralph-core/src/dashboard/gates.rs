@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::between;
-use super::state::Facts;
-use crate::cycle::{On, OpenAttempt, Phase};
-use crate::gate::{Gate, Need};
+use super::state::DashboardSources;
+use crate::cycle::{AttemptPhase, GateTree, OpenAttempt};
+use crate::gate::{Gate, GateNeed};
 
 /// Progress of a gate in the current attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -40,11 +40,11 @@ pub struct GateNow {
     /// Seconds since it began, while it runs.
     pub elapsed_s: Option<u64>,
     /// The tree that it looks at, while it runs.
-    pub on: Option<On>,
+    pub on: Option<GateTree>,
 }
 
 /// Return the state of a gate in the current attempt.
-pub(super) fn gate_now(facts: &Facts<'_>, open: &OpenAttempt, gate: Gate) -> GateNow {
+pub(super) fn gate_now(facts: &DashboardSources<'_>, open: &OpenAttempt, gate: Gate) -> GateNow {
     let history = facts.sources.history;
     let attempt = &open.started.attempt;
     let seen = || {
@@ -52,12 +52,12 @@ pub(super) fn gate_now(facts: &Facts<'_>, open: &OpenAttempt, gate: Gate) -> Gat
         all.filter(|seen| seen.start.attempt == *attempt && seen.start.gate == gate.name)
     };
     // Gates run while nothing else does; one that was ended from outside never says so.
-    let gating = matches!(open.phase(), Phase::Gates | Phase::Landing);
+    let gating = matches!(open.phase(), AttemptPhase::Gates | AttemptPhase::Landing);
     let last = history.gates.last();
     let running = seen().rfind(|seen| {
         gating && seen.passed.is_none() && last.is_some_and(|last| last.start == seen.start)
     });
-    let here = seen().rfind(|seen| seen.start.on == On::Result).and_then(|seen| seen.passed);
+    let here = seen().rfind(|seen| seen.start.on == GateTree::Result).and_then(|seen| seen.passed);
     let said = here.map(|passed| (passed, true)).or_else(|| {
         history.attempts.iter().rev().find_map(|v| {
             let checks = &v.verdict.as_ref()?.checks;
@@ -76,7 +76,7 @@ pub(super) fn gate_now(facts: &Facts<'_>, open: &OpenAttempt, gate: Gate) -> Gat
         on: running.map(|seen| seen.start.on),
         passed: said.map(|(passed, _)| passed),
         this_attempt: said.is_some_and(|(_, this)| this),
-        required: gate.need == Need::Required,
+        required: gate.need == GateNeed::Required,
         name: gate.name,
         command: gate.command,
     }

@@ -1,9 +1,9 @@
 //! Health of the loop: one word, with the reasons for it.
 
-use super::state::{Facts, Health, HealthWord, LoopNow, LoopStatus, budget};
-use crate::cycle::{AttemptView, End, Fate};
+use super::state::{DashboardSources, HealthWord, LoopHealth, LoopNow, LoopStatus, budget};
+use crate::cycle::{AttemptState, AttemptView, LoopEnd};
 use crate::needs::{Need, NeedKind};
-use crate::plan::{self, Item, Stage};
+use crate::plan::{self, Stage, StageItem};
 
 /// Failures in a row, over all tasks, that are worth a look.
 const IN_A_ROW: usize = 3;
@@ -12,14 +12,14 @@ const IN_A_ROW: usize = 3;
 const PAUSED: &str = "paused by the operator";
 
 /// Return the health of the loop with the reasons for it.
-pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health {
+pub(super) fn health(facts: &DashboardSources<'_>, run: &LoopNow, needs: &[Need]) -> LoopHealth {
     let history = facts.sources.history;
     let mut why = Vec::new();
     let mut word = match run.status {
         LoopStatus::Running => HealthWord::Healthy,
         LoopStatus::Never => HealthWord::Idle,
         LoopStatus::Ended
-            if history.run_end.as_ref().is_some_and(|run| run.end == End::Complete) =>
+            if history.run_end.as_ref().is_some_and(|run| run.end == LoopEnd::Complete) =>
         {
             HealthWord::Idle
         }
@@ -37,7 +37,7 @@ pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health
         }
     };
     let failed = |view: &&AttemptView| view.fate.failure().is_some();
-    let ended = history.attempts.iter().rev().filter(|view| view.fate != Fate::Open);
+    let ended = history.attempts.iter().rev().filter(|view| view.fate != AttemptState::Open);
     let row = ended.take_while(failed).count();
     let mut attention = |text: String| {
         word = word.max(HealthWord::Attention);
@@ -67,7 +67,7 @@ pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health
         attention(format!("{stuck} {noun} {verb} a person"));
     }
     let (stage, items) = plan::next(facts.sources.plan);
-    if stage == Stage::Blocked && items.iter().any(|item| matches!(item, Item::Stuck { .. })) {
+    if stage == Stage::Blocked && items.iter().any(|item| matches!(item, StageItem::Stuck { .. })) {
         attention("work is left, but none of it can go on".to_owned());
     }
     let damaged = needs.iter().filter(|need| need.kind == NeedKind::Damaged);
@@ -75,5 +75,5 @@ pub(super) fn health(facts: &Facts<'_>, run: &LoopNow, needs: &[Need]) -> Health
         word = HealthWord::Stopped;
         why.push(need.text.clone());
     }
-    Health { word, why }
+    LoopHealth { word, why }
 }

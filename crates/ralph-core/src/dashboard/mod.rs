@@ -23,16 +23,16 @@ pub mod redact;
 mod state;
 mod timeline;
 
-pub use crate::needs::{Need, Running};
+pub use crate::needs::{LoopProcess, Need};
 pub use agents::{AgentRow, AgentRows, SpecNow, StageRow, spec_now};
-pub use board::{Board, Card, Deed, TaskPage, board, task_page};
+pub use board::{TaskBoard, TaskCard, TaskEvent, TaskPage, board, task_page};
 pub use gates::{GateNow, GateState};
-pub use numbers::{Group, Numbers, Point, numbers};
+pub use numbers::{NumbersGroup, NumbersPoint, WorkNumbers, numbers};
 pub use state::{
-    AttemptNow, ContextNow, CostNow, Facts, Health, HealthWord, LoopNow, LoopStatus, Meter, State,
-    UNREADABLE, state,
+    AttemptNow, BackendMeter, ContextNow, CostNow, DashboardSources, DashboardState, HealthWord,
+    LoopHealth, LoopNow, LoopStatus, UNREADABLE, state,
 };
-pub use timeline::{Span, SpanKind, Timeline};
+pub use timeline::{SpanKind, Timeline, TimelineSpan};
 
 /// A moment in seconds since 1970.
 fn seconds(at: &str) -> Option<i64> {

@@ -8,14 +8,16 @@ use serde::Serialize;
 use super::between;
 use crate::agent_role::AgentRole;
 use crate::cost_sum::CostSum;
-use crate::cycle::{AttemptView, FailureKind, Fate, History, Landing, Spending};
+use crate::cycle::{
+    AttemptState, AttemptView, BackendSpending, FailureKind, History, LandingExtent,
+};
 
 /// Points of a curve that a face is given; more are added up.
 const MOST_POINTS: usize = 400;
 
 /// Everything about how the work went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Numbers {
+pub struct WorkNumbers {
     /// Number of all attempts.
     pub attempts: usize,
     /// Number of attempts that finished their task.
@@ -48,16 +50,16 @@ pub struct Numbers {
     /// Distribution of attempts over the finished tasks: `[(attempts, tasks)]`.
     pub attempts_per_task: Vec<(usize, usize)>,
     /// Backend calls, grouped by backend and model.
-    pub models: Vec<Group>,
+    pub models: Vec<NumbersGroup>,
     /// Backend runs by stage, the longest first.
-    pub stages: Vec<Group>,
+    pub stages: Vec<NumbersGroup>,
     /// Cost and tokens, added up over time.
-    pub curve: Vec<Point>,
+    pub curve: Vec<NumbersPoint>,
 }
 
 /// Attempts or stages that have something in common.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Group {
+pub struct NumbersGroup {
     /// Name of the group: a stage, or a backend with its model.
     pub name: String,
     /// Number of attempts, or of backend calls in a group of a stage.
@@ -77,7 +79,7 @@ pub struct Group {
 
 /// Sums at a point in time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Point {
+pub struct NumbersPoint {
     /// Time of the point, RFC 3339.
     pub at: String,
     /// Cost in dollars up to this time.
@@ -91,8 +93,8 @@ pub struct Point {
 }
 
 /// Compute the statistics of a history.
-pub fn numbers(history: &History) -> Numbers {
-    let mut sum = Numbers { cost: CostSum::of_all_runs(history), ..Numbers::default() };
+pub fn numbers(history: &History) -> WorkNumbers {
+    let mut sum = WorkNumbers { cost: CostSum::of_all_runs(history), ..WorkNumbers::default() };
     let mut tries = BTreeMap::<&str, usize>::new();
     let mut finished = BTreeMap::<&str, usize>::new();
     let mut failures = BTreeMap::<&'static str, usize>::new();
@@ -114,7 +116,7 @@ pub fn numbers(history: &History) -> Numbers {
             }
         }
         // What was killed in the middle has spent, too.
-        if view.backend.is_some() || view.fate != Fate::Open {
+        if view.backend.is_some() || view.fate != AttemptState::Open {
             landed_then.push((view.fate.is_landed(), finished.len()));
         }
     }
@@ -129,10 +131,10 @@ pub fn numbers(history: &History) -> Numbers {
 ///
 /// `landed_then` has one item for each attempt whose backend ended: whether the attempt landed, and
 /// the number of tasks that were finished at that time.
-fn add_spending(sum: &mut Numbers, history: &History, landed_then: Vec<(bool, usize)>) {
-    let mut models = BTreeMap::<String, Group>::new();
-    let mut stages = BTreeMap::<String, Group>::new();
-    let mut reached = Point::default();
+fn add_spending(sum: &mut WorkNumbers, history: &History, landed_then: Vec<(bool, usize)>) {
+    let mut models = BTreeMap::<String, NumbersGroup>::new();
+    let mut stages = BTreeMap::<String, NumbersGroup>::new();
+    let mut reached = NumbersPoint::default();
     let mut attempts = landed_then.into_iter();
     for spent in &history.spending {
         let attempt = (spent.role == AgentRole::Build).then(|| attempts.next()).flatten();
@@ -150,7 +152,7 @@ fn add_spending(sum: &mut Numbers, history: &History, landed_then: Vec<(bool, us
         stage.add(spent);
         stage.landed += usize::from(landed);
         stage.count += 1;
-        reached = Point {
+        reached = NumbersPoint {
             at: spent.at.clone(),
             cost_usd: reached.cost_usd + spent.cost.unwrap_or(0.0),
             tokens_in: reached.tokens_in + tokens_in,
@@ -167,9 +169,9 @@ fn add_spending(sum: &mut Numbers, history: &History, landed_then: Vec<(bool, us
     sum.stages.sort_by_key(|stage| std::cmp::Reverse(stage.duration_ms));
 }
 
-impl Group {
+impl NumbersGroup {
     /// One more run of a backend; what it is counted as is for the caller to say.
-    pub(crate) fn add(&mut self, spent: &Spending) {
+    pub(crate) fn add(&mut self, spent: &BackendSpending) {
         let (tokens_in, tokens_out) = spent.tokens.unwrap_or_default();
         self.cost.add(spent.cost);
         self.tokens_in += tokens_in;
@@ -178,17 +180,17 @@ impl Group {
     }
 }
 
-fn count(sum: &mut Numbers, view: &AttemptView, failures: &mut BTreeMap<&'static str, usize>) {
+fn count(sum: &mut WorkNumbers, view: &AttemptView, failures: &mut BTreeMap<&'static str, usize>) {
     sum.attempts += 1;
     match &view.fate {
-        Fate::Open | Fate::Interrupted => {}
-        Fate::Limited => sum.uncounted += 1,
-        Fate::Landed { landing: Landing::Complete, .. } => sum.landed += 1,
-        Fate::Landed { landing: Landing::Partial, .. } => sum.partial += 1,
-        Fate::Failed { failure, .. } if failure.kind == FailureKind::Interrupted => {
+        AttemptState::Open | AttemptState::Interrupted => {}
+        AttemptState::Limited => sum.uncounted += 1,
+        AttemptState::Landed { landing: LandingExtent::Complete, .. } => sum.landed += 1,
+        AttemptState::Landed { landing: LandingExtent::Partial, .. } => sum.partial += 1,
+        AttemptState::Failed { failure, .. } if failure.kind == FailureKind::Interrupted => {
             sum.uncounted += 1;
         }
-        Fate::Failed { failure, .. } => {
+        AttemptState::Failed { failure, .. } => {
             sum.failed += 1;
             *failures.entry(failure.kind.words()).or_default() += 1;
         }
@@ -205,11 +207,11 @@ fn counts(view: &AttemptView) -> bool {
 }
 
 fn is_done(view: &AttemptView) -> bool {
-    matches!(view.fate, Fate::Landed { landing: Landing::Complete, .. })
+    matches!(view.fate, AttemptState::Landed { landing: LandingExtent::Complete, .. })
 }
 
-fn named(groups: BTreeMap<String, Group>) -> Vec<Group> {
-    groups.into_iter().map(|(name, group)| Group { name, ..group }).collect()
+fn named(groups: BTreeMap<String, NumbersGroup>) -> Vec<NumbersGroup> {
+    groups.into_iter().map(|(name, group)| NumbersGroup { name, ..group }).collect()
 }
 
 fn histogram(values: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
@@ -221,7 +223,7 @@ fn histogram(values: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
 }
 
 /// A curve with at most so many points, the first and the last among them.
-fn thin(points: Vec<Point>) -> Vec<Point> {
+fn thin(points: Vec<NumbersPoint>) -> Vec<NumbersPoint> {
     let last = points.len().saturating_sub(1);
     if last < MOST_POINTS {
         return points;

@@ -72,7 +72,7 @@ const LONGEST_KEY: u16 = 200;
 ///
 /// 0 means that no key is open.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct OpenKey(u16);
+pub struct OpenPemKey(u16);
 
 /// Filter that hides secrets in text.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +123,7 @@ impl Redactor {
     }
 
     /// A line of a log without secrets. Lines of one log share `key`, for a key of several lines.
-    pub fn hide_line<'l>(&self, line: &'l [u8], key: &mut OpenKey) -> Cow<'l, [u8]> {
+    pub fn hide_line<'l>(&self, line: &'l [u8], key: &mut OpenPemKey) -> Cow<'l, [u8]> {
         let text = String::from_utf8_lossy(line);
         let json = || serde_json::from_str::<Value>(&text).ok();
         let json = text.trim_start().starts_with(['{', '[']).then(json).flatten();

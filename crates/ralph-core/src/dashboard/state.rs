@@ -6,16 +6,17 @@ use serde::Serialize;
 use super::gates::{GateNow, gate_now};
 use super::health::health;
 use super::{between, seconds};
-use crate::backend::Event;
+use crate::backend::BackendEvent;
 use crate::config::Config;
 use crate::cost_sum::CostSum;
 use crate::cycle::{
-    AmendmentRow, AttemptSummary, Budget, GateSeen, History, On, OpenAttempt, Phase, RunCommand,
+    AmendmentRow, AttemptPhase, AttemptSummary, GateProgress, GateTree, History, OpenAttempt,
+    RunBudget, RunCommand,
 };
 use crate::gate::resolve;
-use crate::needs::{Need, NeedSources, Running, needs};
-use crate::plan::{self, Trust};
-use crate::view::{Tally, stage_word};
+use crate::needs::{LoopProcess, Need, NeedSources, needs};
+use crate::plan::{self, DependencyTrust};
+use crate::view::{TaskTally, stage_word};
 
 /// The stage of a project whose plan or queue cannot be read.
 pub const UNREADABLE: &str = "UNREADABLE";
@@ -27,7 +28,7 @@ const RECENT: usize = 12;
 
 /// Context and cost that the running backend reports in its output stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Meter {
+pub struct BackendMeter {
     /// Number of tokens in the context. `None` until the backend reports it.
     pub used: Option<u64>,
     /// Maximum number of tokens of the context. `None` until the backend reports it.
@@ -36,15 +37,15 @@ pub struct Meter {
     pub cost: Option<f64>,
 }
 
-impl Meter {
+impl BackendMeter {
     /// Take in an event of the backend.
-    pub fn hear(&mut self, event: &Event) {
+    pub fn hear(&mut self, event: &BackendEvent) {
         match event {
-            Event::Context(context) => {
+            BackendEvent::Context(context) => {
                 self.used = Some(context.used);
                 self.window = context.window.or(self.window);
             }
-            Event::Cost(money) => self.cost = Some(money.0),
+            BackendEvent::Cost(money) => self.cost = Some(money.0),
             _ => {}
         }
     }
@@ -52,7 +53,7 @@ impl Meter {
 
 /// Everything that the first screen is made of.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a> {
+pub struct DashboardSources<'a> {
     /// Current time, RFC 3339.
     pub now: &'a str,
     /// Name of the project.
@@ -62,12 +63,12 @@ pub struct Facts<'a> {
     /// Settings of the project.
     pub config: &'a Config,
     /// Context and cost of the running backend.
-    pub meter: Meter,
+    pub meter: BackendMeter,
 }
 
 /// First screen of the dashboard.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct State {
+pub struct DashboardState {
     /// Time of this snapshot, RFC 3339.
     pub now: String,
     /// Name of the project.
@@ -82,11 +83,11 @@ pub struct State {
     /// Cost of the current run and of all runs.
     pub cost: CostNow,
     /// Number of tasks in each state.
-    pub tasks: Tally,
+    pub tasks: TaskTally,
     /// Number of all tasks.
     pub tasks_total: usize,
     /// Health of the loop.
-    pub health: Health,
+    pub health: LoopHealth,
     /// Things that a person has to do, most urgent first.
     pub needs: Vec<Need>,
     /// Ids of the next tasks, at most 5.
@@ -99,7 +100,7 @@ pub struct State {
     pub notes: Vec<String>,
 }
 
-impl State {
+impl DashboardState {
     /// Clear what changes although nothing happens but that time goes by.
     pub fn clear_clocks(&mut self) {
         self.now.clear();
@@ -176,7 +177,7 @@ pub struct AttemptNow {
     #[serde(flatten)]
     pub summary: AttemptSummary,
     /// Phase of the attempt: backend, gates, landing or rolling back.
-    pub phase: Phase,
+    pub phase: AttemptPhase,
     /// Seconds since the start of the attempt.
     pub elapsed_s: u64,
     /// Most seconds of a backend's run.
@@ -224,7 +225,7 @@ impl CostNow {
 
 /// Health of the loop, with reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Health {
+pub struct LoopHealth {
     /// Health as one word.
     pub word: HealthWord,
     /// Reasons, one sentence each.
@@ -246,7 +247,7 @@ pub enum HealthWord {
 }
 
 /// Build the first screen of the dashboard.
-pub fn state(facts: &Facts<'_>) -> State {
+pub fn state(facts: &DashboardSources<'_>) -> DashboardState {
     let history = facts.sources.history;
     let run = loop_now(facts);
     let needs = needs(&NeedSources { plan_file: &run.plan, ..facts.sources });
@@ -257,8 +258,8 @@ pub fn state(facts: &Facts<'_>) -> State {
         Some(_) => None,
         None => facts.meter.cost,
     });
-    let tasks = Tally::of(facts.sources.plan);
-    State {
+    let tasks = TaskTally::of(facts.sources.plan);
+    DashboardState {
         now: facts.now.to_owned(),
         project: facts.project.to_owned(),
         attempt: open.and_then(|open| attempt_now(facts, open)),
@@ -272,7 +273,7 @@ pub fn state(facts: &Facts<'_>) -> State {
         cost: CostNow::of(history, attempt_usd, budget(facts).max_cost),
         tasks,
         tasks_total: tasks.total(),
-        next: plan::runnable(facts.sources.plan, Trust::Claimed)
+        next: plan::runnable(facts.sources.plan, DependencyTrust::Claimed)
             .iter()
             .filter(|t| open.is_none_or(|o| o.started.task != t.id.as_str()))
             .take(5)
@@ -294,24 +295,24 @@ pub fn state(facts: &Facts<'_>) -> State {
 }
 
 /// Return the limits of the last run: those that it recorded, otherwise the configured ones.
-pub(super) fn budget(facts: &Facts<'_>) -> Budget {
+pub(super) fn budget(facts: &DashboardSources<'_>) -> RunBudget {
     let run = facts.sources.history.run.as_ref();
     if let Some(budget) = run.and_then(|run| run.budget) {
         return budget;
     }
     let config = facts.config;
     match RunCommand::last(facts.sources.history) {
-        RunCommand::Build => Budget::of_build(config),
-        _ => Budget::of_construct(config),
+        RunCommand::Build => RunBudget::of_build(config),
+        _ => RunBudget::of_construct(config),
     }
 }
 
-fn loop_now(facts: &Facts<'_>) -> LoopNow {
+fn loop_now(facts: &DashboardSources<'_>) -> LoopNow {
     let history = facts.sources.history;
     let run = history.run.as_ref();
     let pid = match facts.sources.running {
-        Running::Pid(pid) => Some(*pid),
-        Running::Nobody => None,
+        LoopProcess::Pid(pid) => Some(*pid),
+        LoopProcess::Nobody => None,
     };
     let wait = history.wait.as_ref();
     let wait_s = wait.and_then(|w| u64::try_from(w.until - seconds(facts.now)?).ok());
@@ -367,7 +368,7 @@ fn loop_now(facts: &Facts<'_>) -> LoopNow {
 }
 
 /// A pause waits for the end of what runs.
-fn paused(facts: &Facts<'_>) -> String {
+fn paused(facts: &DashboardSources<'_>) -> String {
     match facts.sources.history.open.is_some() || facts.sources.history.consulting.is_some() {
         true => format!("{}, then it pauses.", doing(facts).trim_end_matches('.')),
         false => "Paused by the operator.".to_owned(),
@@ -382,16 +383,16 @@ fn plain(end: &str) -> String {
     end.replace('_', " ")
 }
 
-fn doing(facts: &Facts<'_>) -> String {
+fn doing(facts: &DashboardSources<'_>) -> String {
     let history = facts.sources.history;
     match (&history.open, &history.consulting) {
         (Some(open), _) => {
             let started = &open.started;
             let what = match open.phase() {
-                Phase::Gates => "Gates decide about",
-                Phase::Landing => "Landing",
-                Phase::RollingBack => "Rolling back",
-                Phase::Backend => {
+                AttemptPhase::Gates => "Gates decide about",
+                AttemptPhase::Landing => "Landing",
+                AttemptPhase::RollingBack => "Rolling back",
+                AttemptPhase::Backend => {
                     return format!("{} works on {}.", started.backend, started.task);
                 }
             };
@@ -399,8 +400,8 @@ fn doing(facts: &Facts<'_>) -> String {
         }
         (None, Some(consulting)) => format!("Asking agents: {}.", consulting.role),
         (None, None) => match history.gates.last() {
-            Some(GateSeen { start, passed: None, .. })
-                if start.on == On::Base && history.attempt(&start.attempt).is_none() =>
+            Some(GateProgress { start, passed: None, .. })
+                if start.on == GateTree::Base && history.attempt(&start.attempt).is_none() =>
             {
                 format!("Gate {} checks what the next attempt starts from.", start.gate)
             }
@@ -409,7 +410,7 @@ fn doing(facts: &Facts<'_>) -> String {
     }
 }
 
-fn attempt_now(facts: &Facts<'_>, open: &OpenAttempt) -> Option<AttemptNow> {
+fn attempt_now(facts: &DashboardSources<'_>, open: &OpenAttempt) -> Option<AttemptNow> {
     let history = facts.sources.history;
     let view = history.attempt(&open.started.attempt)?;
     let task = facts.sources.plan.tasks.iter().find(|t| t.id.as_str() == open.started.task);

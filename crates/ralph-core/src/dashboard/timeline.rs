@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cycle::{Entry, FailureKind, Record};
+use crate::cycle::{FailureKind, JournalEntry, JournalRecord};
 
 /// Spans that are kept; older ones are forgotten.
 const MOST: usize = 2_000;
@@ -28,7 +28,7 @@ pub enum SpanKind {
 
 /// Something with a begin and, as a rule, an end.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Span {
+pub struct TimelineSpan {
     /// Kind of the span.
     pub kind: SpanKind,
     /// Id of the run, the stage, the attempt or the consultation.
@@ -46,46 +46,50 @@ pub struct Span {
 /// Spans of the journal, oldest first. The oldest ones are dropped when there are too many.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    spans: VecDeque<Span>,
+    spans: VecDeque<TimelineSpan>,
     /// The attempt that is about to be rolled back because of a failure.
     failing: Option<String>,
 }
 
 impl Timeline {
     /// One more record of the journal.
-    pub fn add(&mut self, entry: &Entry) {
+    pub fn add(&mut self, entry: &JournalEntry) {
         let at = &entry.at;
         match &entry.record {
-            Record::RunStarted(run) => {
+            JournalRecord::RunStarted(run) => {
                 self.lose(at);
                 self.begin(SpanKind::Run, &run.run, run.command.as_str(), at);
             }
-            Record::RunEnded { .. } => self.end(SpanKind::Run, None, at, "ended"),
-            Record::StageStarted(stage) => {
+            JournalRecord::RunEnded { .. } => self.end(SpanKind::Run, None, at, "ended"),
+            JournalRecord::StageStarted(stage) => {
                 self.begin(SpanKind::Stage, &stage.id, stage.stage.as_str(), at);
             }
-            Record::StageEnded(_) => self.end(SpanKind::Stage, None, at, "ended"),
-            Record::AttemptStarted { started, .. } => {
+            JournalRecord::StageEnded(_) => self.end(SpanKind::Stage, None, at, "ended"),
+            JournalRecord::AttemptStarted { started, .. } => {
                 self.begin(SpanKind::Attempt, &started.attempt, &started.task, at);
             }
-            Record::Landed(landed) => {
+            JournalRecord::Landed(landed) => {
                 self.end(SpanKind::Attempt, Some(&landed.attempt), at, "landed");
             }
-            Record::FailIntent(intent) if intent.failure.kind != FailureKind::Interrupted => {
+            JournalRecord::FailIntent(intent)
+                if intent.failure.kind != FailureKind::Interrupted =>
+            {
                 self.failing = Some(intent.attempt.clone());
             }
-            Record::RolledBack(discarded) => {
+            JournalRecord::RolledBack(discarded) => {
                 let attempt = &discarded.attempt;
                 let failed = self.failing.take_if(|failing| failing == attempt).is_some();
                 let result = if failed { "failed" } else { "ended" };
                 self.end(SpanKind::Attempt, Some(attempt), at, result);
             }
-            Record::Consulting(c) => self.begin(SpanKind::Consult, &c.id, c.role.as_str(), at),
-            Record::Consulted { id } => self.end(SpanKind::Consult, Some(id), at, "ended"),
-            Record::Waiting(wait) => {
+            JournalRecord::Consulting(c) => {
+                self.begin(SpanKind::Consult, &c.id, c.role.as_str(), at)
+            }
+            JournalRecord::Consulted { id } => self.end(SpanKind::Consult, Some(id), at, "ended"),
+            JournalRecord::Waiting(wait) => {
                 self.begin(SpanKind::Wait, &wait.attempt, &wait.backend, at);
             }
-            Record::Waited => self.end(SpanKind::Wait, None, at, "ended"),
+            JournalRecord::Waited => self.end(SpanKind::Wait, None, at, "ended"),
             _ => {}
         }
     }
@@ -95,11 +99,11 @@ impl Timeline {
             self.spans.pop_front();
         }
         let (id, label, from) = (id.to_owned(), label.to_owned(), at.to_owned());
-        self.spans.push_back(Span { kind, id, label, from, to: None, result: None });
+        self.spans.push_back(TimelineSpan { kind, id, label, from, to: None, result: None });
     }
 
     fn end(&mut self, kind: SpanKind, id: Option<&str>, at: &str, result: &'static str) {
-        let meant = |span: &&mut Span| {
+        let meant = |span: &&mut TimelineSpan| {
             span.kind == kind && span.to.is_none() && id.is_none_or(|id| span.id == id)
         };
         if let Some(span) = self.spans.iter_mut().rev().find(meant) {
@@ -119,7 +123,7 @@ impl Timeline {
     }
 
     /// Return the newest spans, at most `most`, oldest first.
-    pub fn newest(&self, most: usize) -> Vec<Span> {
+    pub fn newest(&self, most: usize) -> Vec<TimelineSpan> {
         self.spans.iter().skip(self.spans.len().saturating_sub(most)).cloned().collect()
     }
 }

@@ -62,13 +62,13 @@ const PRIVATE: [&str; 2] = ["env", "headers"];
 
 /// One section of the bug report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
+pub struct BundleSection {
     pub title: String,
     /// Text of the section, with all secrets hidden.
     pub text: String,
 }
 
-impl Section {
+impl BundleSection {
     /// A part whose text is not redacted yet.
     pub fn new(title: impl Into<String>, text: &str, redactor: &Redactor) -> Self {
         Self { title: title.into(), text: redactor.hide(text) }
@@ -76,9 +76,9 @@ impl Section {
 }
 
 /// Everything as one file that can be read before it is sent.
-pub fn text(head: &str, sections: &[Section]) -> String {
+pub fn text(head: &str, sections: &[BundleSection]) -> String {
     let mut out = format!("{}\n", head.trim_end());
-    for Section { title, text } in sections {
+    for BundleSection { title, text } in sections {
         out.push_str(&format!("\n===== {title} =====\n{}\n", text.trim_end()));
     }
     out

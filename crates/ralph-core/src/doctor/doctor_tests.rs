@@ -3,21 +3,21 @@ use std::time::Duration;
 use super::bundle::{FIELDS, record, secrets, settings};
 use super::*;
 use crate::config::GateKind;
-use crate::control::Queue;
+use crate::control::CommandQueue;
 use crate::cycle::sample_tests::samples;
 use crate::dashboard::redact::{HIDDEN, Redactor};
-use crate::gate::{Ending, Gate, GateRunResult, Need, OutputReader};
+use crate::gate::{Gate, GateEnding, GateNeed, GateRunResult, OutputReader};
 
-fn states(findings: &[Finding]) -> Vec<State> {
+fn states(findings: &[DoctorFinding]) -> Vec<FindingState> {
     findings.iter().map(|finding| finding.state).collect()
 }
 
-fn check(ending: Ending, seconds: u64) -> GateRunResult {
+fn check(ending: GateEnding, seconds: u64) -> GateRunResult {
     let gate = Gate {
         name: "test".into(),
         command: "make test".into(),
         kind: GateKind::Test,
-        need: Need::Required,
+        need: GateNeed::Required,
         timeout: Duration::from_secs(60),
     };
     let mut reader = OutputReader::new("");
@@ -30,16 +30,16 @@ fn check(ending: Ending, seconds: u64) -> GateRunResult {
 #[test]
 fn git_is_old_new_missing_or_unreadable() {
     for (said, state) in [
-        (Some("git version 2.47.3"), State::Ok),
-        (Some("git version 2.40.1 (Apple Git-154)"), State::Ok),
-        (Some("git version 3.0.0"), State::Ok),
-        (Some("git version 2.39.5"), State::Problem),
-        (Some("something else"), State::Unknown),
-        (None, State::Problem),
+        (Some("git version 2.47.3"), FindingState::Ok),
+        (Some("git version 2.40.1 (Apple Git-154)"), FindingState::Ok),
+        (Some("git version 3.0.0"), FindingState::Ok),
+        (Some("git version 2.39.5"), FindingState::Problem),
+        (Some("something else"), FindingState::Unknown),
+        (None, FindingState::Problem),
     ] {
         let finding = git_version(said);
         assert_eq!(finding.state, state, "{said:?}");
-        assert_eq!(finding.fix.is_some(), state != State::Ok, "{said:?}");
+        assert_eq!(finding.fix.is_some(), state != FindingState::Ok, "{said:?}");
     }
 }
 
@@ -52,10 +52,10 @@ fn a_repository_is_judged_by_what_would_stop_a_loop() {
         ..RepositoryFacts::default()
     };
     let found = repository(&fine);
-    assert_eq!(states(&found), [State::Ok]);
+    assert_eq!(states(&found), [FindingState::Ok]);
     assert_eq!(found[0].what, "on main, 2 files not committed (they stay as they are)");
     let detached = RepositoryFacts { branch: None, ..fine.clone() };
-    assert_eq!(states(&repository(&detached)), [State::Warning]);
+    assert_eq!(states(&repository(&detached)), [FindingState::Warning]);
     let merging = RepositoryFacts {
         unfinished: Some((
             "merge".into(),
@@ -66,48 +66,55 @@ fn a_repository_is_judged_by_what_would_stop_a_loop() {
         lock: Some(("index.lock".into(), true)),
         ..fine.clone()
     };
-    assert_eq!(states(&repository(&merging)), [State::Problem, State::Problem, State::Warning]);
+    assert_eq!(
+        states(&repository(&merging)),
+        [FindingState::Problem, FindingState::Problem, FindingState::Warning]
+    );
     let foreign = RepositoryFacts { lock: Some(("index.lock".into(), false)), ..fine };
     let found = repository(&foreign);
-    assert_eq!((found[0].state, &found[0].remedy), (State::Problem, &None), "it is not ours");
+    assert_eq!(
+        (found[0].state, &found[0].remedy),
+        (FindingState::Problem, &None),
+        "it is not ours"
+    );
 }
 
 #[test]
 fn a_gate_that_cannot_run_is_a_problem_and_one_that_fails_already_is_not() {
     let minute = Duration::from_secs(60);
     for (ending, seconds, state) in [
-        (Ending::Code(0), 1, State::Ok),
-        (Ending::Code(0), 40, State::Warning),
-        (Ending::Code(1), 1, State::Warning),
-        (Ending::Code(127), 0, State::Problem),
-        (Ending::Code(126), 0, State::Problem),
-        (Ending::NotStarted("no sh".into()), 0, State::Problem),
-        (Ending::TimedOut, 60, State::Problem),
-        (Ending::Signal(9), 1, State::Warning),
+        (GateEnding::Code(0), 1, FindingState::Ok),
+        (GateEnding::Code(0), 40, FindingState::Warning),
+        (GateEnding::Code(1), 1, FindingState::Warning),
+        (GateEnding::Code(127), 0, FindingState::Problem),
+        (GateEnding::Code(126), 0, FindingState::Problem),
+        (GateEnding::NotStarted("no sh".into()), 0, FindingState::Problem),
+        (GateEnding::TimedOut, 60, FindingState::Problem),
+        (GateEnding::Signal(9), 1, FindingState::Warning),
     ] {
         let finding = gate(&check(ending.clone(), seconds), minute);
         assert_eq!(finding.state, state, "{ending:?}");
         assert!(finding.what.starts_with("test: "), "{}", finding.what);
     }
-    let finding = gate(&check(Ending::Code(127), 0), minute);
+    let finding = gate(&check(GateEnding::Code(127), 0), minute);
     assert!(finding.what.ends_with("make: not found"), "{}", finding.what);
 }
 
 #[test]
 fn room_runs_out_by_degrees() {
     let states = [50 << 20, 500 << 20, 5 << 30].map(|free| disk("/", free).state);
-    assert_eq!(states, [State::Problem, State::Warning, State::Ok]);
+    assert_eq!(states, [FindingState::Problem, FindingState::Warning, FindingState::Ok]);
     assert_eq!(disk("/", 500 << 20).what, "only 500 MiB free at /");
 }
 
 #[test]
 fn commands_for_a_loop_that_is_gone_are_old_and_those_for_the_next_one_are_not() {
-    let queue = |text: &str| Queue::parse(text).unwrap().entries();
+    let queue = |text: &str| CommandQueue::parse(text).unwrap().entries();
     let next = queue(
         r#"[{"id":"1","command":"note","note":"hi"},{"id":"2","command":"skip","task":"t-aaaa"}]"#,
     );
     assert_eq!(commands(&next).what, "2 commands for the next loop");
-    assert_eq!(commands(&[]).state, State::Ok);
+    assert_eq!(commands(&[]).state, FindingState::Ok);
     let old = queue(
         r#"[{"id":"1","command":"pause"},{"id":"2","command":"note","note":"x"},{"id":"3","command":"dance"}]"#,
     );
@@ -118,13 +125,13 @@ fn commands_for_a_loop_that_is_gone_are_old_and_those_for_the_next_one_are_not()
 
 #[test]
 fn a_summary_counts_what_is_not_ok() {
-    let mut report = Report::default();
+    let mut report = DoctorReport::default();
     assert_eq!(report.summary(), "Nothing is wrong.");
-    report.findings.push(Finding::new(Area::Disk, State::Warning, "x", "y"));
-    report
-        .findings
-        .push(commands(&Queue::parse(r#"[{"id":"1","command":"pause"}]"#).unwrap().entries()));
-    report.findings.push(Finding::new(Area::Git, State::Problem, "x", "y"));
+    report.findings.push(DoctorFinding::new(FindingArea::Disk, FindingState::Warning, "x", "y"));
+    report.findings.push(commands(
+        &CommandQueue::parse(r#"[{"id":"1","command":"pause"}]"#).unwrap().entries(),
+    ));
+    report.findings.push(DoctorFinding::new(FindingArea::Git, FindingState::Problem, "x", "y"));
     assert!(report.has_problem());
     assert_eq!(report.summary(), "1 problem, 2 warnings. `ralph doctor --fix` mends one of them.");
 }
@@ -175,22 +182,22 @@ fn variables_are_secret_by_their_name() {
 
 #[test]
 fn leftovers_are_mended_where_nothing_can_be_lost_and_told_where_a_person_decides() {
-    assert_eq!(states(&leftovers(&Leftovers::default())), [State::Ok]);
-    let found = Leftovers {
+    assert_eq!(states(&leftovers(&RunLeftovers::default())), [FindingState::Ok]);
+    let found = RunLeftovers {
         processes: vec![(7, "claude".into())],
         remains: vec!["ralph/.ralph-tmp-x".into()],
         torn: vec!["ralph/plan.jsonl".into()],
         torn_journal: true,
         held_inbox: Some(true),
         old_salvage: 2,
-        ..Leftovers::default()
+        ..RunLeftovers::default()
     };
     let all = leftovers(&found);
     assert_eq!(all.len(), 6);
-    assert!(all.iter().all(|f| f.remedy.is_some() && f.state == State::Warning), "{all:?}");
-    let found = Leftovers { processes: Vec::new(), ..found };
-    let unsure = Leftovers { torn: Vec::new(), torn_journal: false, old_salvage: 0, ..found };
-    let unsure = Leftovers {
+    assert!(all.iter().all(|f| f.remedy.is_some() && f.state == FindingState::Warning), "{all:?}");
+    let found = RunLeftovers { processes: Vec::new(), ..found };
+    let unsure = RunLeftovers { torn: Vec::new(), torn_journal: false, old_salvage: 0, ..found };
+    let unsure = RunLeftovers {
         remains: Vec::new(),
         held_inbox: Some(false),
         watched_plan: true,
@@ -199,7 +206,7 @@ fn leftovers_are_mended_where_nothing_can_be_lost_and_told_where_a_person_decide
     };
     let all = leftovers(&unsure);
     assert!(all.iter().all(|f| f.remedy.is_none() && f.fix.is_some()), "{all:?}");
-    assert_eq!(states(&all), [State::Warning, State::Warning, State::Warning]);
+    assert_eq!(states(&all), [FindingState::Warning, FindingState::Warning, FindingState::Warning]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Findings about leftovers of an earlier crash. No loop may run while they are collected.
 
-use super::{Area, Finding, Remedy, State};
+use super::{DoctorFinding, FindingArea, FindingState, Remedy};
 use crate::words::count;
 
 /// Command that a finding recommends if `--fix` can fix it.
@@ -11,7 +11,7 @@ const NAMED: usize = 5;
 
 /// Leftovers of earlier runs, such as processes, unfinished files and old refs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Leftovers {
+pub struct RunLeftovers {
     /// Processes with the mark of this place: number and program.
     pub processes: Vec<(i32, String)>,
     /// Unfinished temporary files, and private directories of runs that are over.
@@ -31,10 +31,10 @@ pub struct Leftovers {
 }
 
 /// Return a finding for each kind of leftover, or a single OK finding if there are none.
-pub fn leftovers(found: &Leftovers) -> Vec<Finding> {
+pub fn leftovers(found: &RunLeftovers) -> Vec<DoctorFinding> {
     let mut all = Vec::new();
     let mut mendable = |what: String, remedy: Remedy| {
-        let finding = Finding::new(Area::Leftover, State::Warning, what, MEND);
+        let finding = DoctorFinding::new(FindingArea::Leftover, FindingState::Warning, what, MEND);
         all.push(finding.mended_by(remedy));
     };
     if !found.processes.is_empty() {
@@ -69,30 +69,30 @@ pub fn leftovers(found: &Leftovers) -> Vec<Finding> {
     }
     all.extend(for_people(found));
     if all.is_empty() {
-        all.push(Finding::ok(Area::Leftover, "nothing is left of an earlier crash"));
+        all.push(DoctorFinding::ok(FindingArea::Leftover, "nothing is left of an earlier crash"));
     }
     all
 }
 
 /// Return the findings that `--fix` cannot fix, because a person or the next loop must decide.
-fn for_people(found: &Leftovers) -> Vec<Finding> {
+fn for_people(found: &RunLeftovers) -> Vec<DoctorFinding> {
     let mut all = Vec::new();
     let mut tell = |state, what: String, fix: String| {
-        all.push(Finding::new(Area::Leftover, state, what, fix));
+        all.push(DoctorFinding::new(FindingArea::Leftover, state, what, fix));
     };
     if found.held_inbox == Some(false) {
         let what = "a backend wrote the inbox by hand before ralph was killed".to_owned();
         let fix = "ralph agent, which puts back what commands had made of it and tells the rest";
-        tell(State::Warning, what, fix.to_owned());
+        tell(FindingState::Warning, what, fix.to_owned());
     }
     if found.watched_plan {
         let what = "a backend was at work on the plan when ralph was killed".to_owned();
         let fix = "ralph build, which takes back what it wrote there by hand";
-        tell(State::Warning, what, fix.to_owned());
+        tell(FindingState::Warning, what, fix.to_owned());
     }
     for file in &found.put_aside {
         let what = format!("{file} has what could not be read");
-        tell(State::Warning, what, format!("look at it, then: rm {file}"));
+        tell(FindingState::Warning, what, format!("look at it, then: rm {file}"));
     }
     all
 }

@@ -24,7 +24,7 @@ pub use judge::{
     commands, disk, gate, gate_before_setup, interrupted, is_old, lanes, last_line, no_gates,
     orphaned_lanes, plan, violations, waiting,
 };
-pub use leftover::{Leftovers, leftovers};
+pub use leftover::{RunLeftovers, leftovers};
 pub use world::{RepositoryFacts, git_version, identity, repository};
 
 use crate::word_enum::word_enum;
@@ -34,7 +34,7 @@ use crate::words::count;
 
 word_enum! {
     /// State of a finding, from best to worst.
-    State {
+    FindingState {
         Ok = "ok",
         /// The state cannot be known without a trial run.
         Unknown = "unknown",
@@ -47,7 +47,7 @@ word_enum! {
 
 word_enum! {
     /// Subject of a finding.
-    Area {
+    FindingArea {
         /// The program git, and what it knows of the user.
         Git = "git",
         /// The working tree and its repository.
@@ -101,9 +101,9 @@ pub enum Remedy {
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    pub area: Area,
-    pub state: State,
+pub struct DoctorFinding {
+    pub area: FindingArea,
+    pub state: FindingState,
     /// Finding as a sentence.
     pub what: String,
     /// Advice, as a command if there is one. `None` if the state is OK.
@@ -112,14 +112,19 @@ pub struct Finding {
     pub remedy: Option<Remedy>,
 }
 
-impl Finding {
+impl DoctorFinding {
     /// Create a finding with the state OK.
-    pub fn ok(area: Area, what: impl Into<String>) -> Self {
-        Self { area, state: State::Ok, what: what.into(), fix: None, remedy: None }
+    pub fn ok(area: FindingArea, what: impl Into<String>) -> Self {
+        Self { area, state: FindingState::Ok, what: what.into(), fix: None, remedy: None }
     }
 
     /// Not so well; what to do about it has to be said.
-    pub fn new(area: Area, state: State, what: impl Into<String>, fix: impl Into<String>) -> Self {
+    pub fn new(
+        area: FindingArea,
+        state: FindingState,
+        what: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
         Self { area, state, what: what.into(), fix: Some(fix.into()), remedy: None }
     }
 
@@ -141,20 +146,20 @@ impl Finding {
 
 /// Report with all findings of `ralph doctor`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct DoctorReport {
     /// Findings in the order of the checks.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<DoctorFinding>,
 }
 
-impl Report {
+impl DoctorReport {
     /// Return the number of findings with this state.
-    pub fn count(&self, state: State) -> usize {
+    pub fn count(&self, state: FindingState) -> usize {
         self.findings.iter().filter(|finding| finding.state == state).count()
     }
 
     /// Whether a loop would not start or would go wrong.
     pub fn has_problem(&self) -> bool {
-        self.count(State::Problem) > 0
+        self.count(FindingState::Problem) > 0
     }
 
     /// Return the actions that `--fix` would carry out.
@@ -164,14 +169,17 @@ impl Report {
 
     /// All of it in a sentence.
     pub fn summary(&self) -> String {
-        let parts: Vec<String> = [(State::Problem, "problem"), (State::Warning, "warning")]
-            .into_iter()
-            .filter(|(state, _)| self.count(*state) > 0)
-            .map(|(state, noun)| count(self.count(state), noun))
-            .chain(
-                Some(self.count(State::Unknown)).filter(|n| *n > 0).map(|n| format!("{n} unknown")),
-            )
-            .collect();
+        let parts: Vec<String> =
+            [(FindingState::Problem, "problem"), (FindingState::Warning, "warning")]
+                .into_iter()
+                .filter(|(state, _)| self.count(*state) > 0)
+                .map(|(state, noun)| count(self.count(state), noun))
+                .chain(
+                    Some(self.count(FindingState::Unknown))
+                        .filter(|n| *n > 0)
+                        .map(|n| format!("{n} unknown")),
+                )
+                .collect();
         let mut text = match parts.is_empty() {
             true => "Nothing is wrong.".to_owned(),
             false => format!("{}.", parts.join(", ")),

@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Map, Value};
 
-use super::Codec;
-use super::deluxe::Deluxe;
-use super::implementation::Implementation;
-use crate::json::{self, Node};
-use crate::plan::{Edit, Id, Priority, Retirement, State, Task};
+use super::PlanCodec;
+use super::deluxe::DeluxeCodec;
+use super::implementation::ImplementationCodec;
+use crate::json::{self, JsonNode};
+use crate::plan::{Id, PlanEdit, Priority, Retirement, Task, TaskState};
 
 const AT: &str = "2026-03-01T10:00:00Z";
 
@@ -52,14 +52,14 @@ fn lists() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(words(), 0..3)
 }
 
-fn states() -> impl Strategy<Value = State> {
+fn states() -> impl Strategy<Value = TaskState> {
     prop_oneof![
-        Just(State::Pending),
-        Just(State::Running),
-        Just(State::Accepted),
-        Just(State::Skipped),
-        words().prop_map(State::Blocked),
-        prop::option::of(words()).prop_map(State::Failed),
+        Just(TaskState::Pending),
+        Just(TaskState::Running),
+        Just(TaskState::Accepted),
+        Just(TaskState::Skipped),
+        words().prop_map(TaskState::Blocked),
+        prop::option::of(words()).prop_map(TaskState::Failed),
     ]
 }
 
@@ -163,9 +163,10 @@ fn cases(most: usize) -> impl Strategy<Value = Case> {
 
 impl Case {
     /// The document, written by this test: only the members of tasks come from the codec.
-    fn text(&self, codec: &dyn Codec) -> String {
+    fn text(&self, codec: &dyn PlanCodec) -> String {
         let tasks = self.specs.iter().flat_map(|(old, _)| old.iter().map(|(task, _)| task.clone()));
-        let adds: Vec<Edit> = tasks.map(|task| Edit::AddTask { task, after: None }).collect();
+        let adds: Vec<PlanEdit> =
+            tasks.map(|task| PlanEdit::AddTask { task, after: None }).collect();
         let plain = codec.edit(&codec.empty("", "then"), &adds).unwrap();
         let mut root: Value = serde_json::from_str(&plain).unwrap();
         self.add_foreign(&mut root);
@@ -198,7 +199,7 @@ impl Case {
         }
     }
 
-    fn edits(&self) -> Vec<Edit> {
+    fn edits(&self) -> Vec<PlanEdit> {
         let mut edits = Vec::new();
         for (old, new) in &self.specs {
             for (task, op) in old {
@@ -206,13 +207,13 @@ impl Case {
                 let at = AT.to_owned();
                 edits.extend(match op.clone() {
                     Op::Nothing => None,
-                    Op::Update(new) => Some(Edit::UpdateTask(*new)),
-                    Op::Retire(how, reason) => Some(Edit::Retire { id, how, reason, at }),
-                    Op::Reject(reason) => Some(Edit::Reject { id, reason, at }),
-                    Op::AddBehind(new) => Some(Edit::AddTask { task: *new, after: Some(id) }),
+                    Op::Update(new) => Some(PlanEdit::UpdateTask(*new)),
+                    Op::Retire(how, reason) => Some(PlanEdit::Retire { id, how, reason, at }),
+                    Op::Reject(reason) => Some(PlanEdit::Reject { id, reason, at }),
+                    Op::AddBehind(new) => Some(PlanEdit::AddTask { task: *new, after: Some(id) }),
                 });
             }
-            let adds = new.iter().cloned().map(|task| Edit::AddTask { task, after: None });
+            let adds = new.iter().cloned().map(|task| PlanEdit::AddTask { task, after: None });
             edits.extend(adds);
         }
         edits
@@ -230,7 +231,7 @@ impl Case {
             for (task, op) in old {
                 let task = task.clone();
                 let done_at = match (&task.state, &task.done_at) {
-                    (State::Accepted, Some(at)) => Some(at.clone()),
+                    (TaskState::Accepted, Some(at)) => Some(at.clone()),
                     _ => Some(AT.to_owned()),
                 };
                 match op.clone() {
@@ -238,7 +239,7 @@ impl Case {
                     Op::Update(new) => tasks.push(*new),
                     Op::AddBehind(new) => tasks.extend([task, *new]),
                     Op::Reject(reason) => tasks.push(Task {
-                        state: State::Pending,
+                        state: TaskState::Pending,
                         retries: task.retries + 1,
                         reject: Some(reason),
                         done_at: None,
@@ -246,13 +247,13 @@ impl Case {
                     }),
                     Op::Retire(Retirement::Deleted, _) => {}
                     Op::Retire(Retirement::Accepted, _) => {
-                        tasks.push(Task { state: State::Accepted, done_at, ..task });
+                        tasks.push(Task { state: TaskState::Accepted, done_at, ..task });
                     }
                     Op::Retire(Retirement::Failed, reason) => {
-                        tasks.push(Task { state: State::Failed(reason), ..task });
+                        tasks.push(Task { state: TaskState::Failed(reason), ..task });
                     }
                     Op::Retire(Retirement::Skipped, _) => {
-                        tasks.push(Task { state: State::Skipped, ..task });
+                        tasks.push(Task { state: TaskState::Skipped, ..task });
                     }
                 }
             }
@@ -263,7 +264,7 @@ impl Case {
 }
 
 /// The tasks of a text, without their lines.
-fn read(codec: &dyn Codec, text: &str) -> Vec<Task> {
+fn read(codec: &dyn PlanCodec, text: &str) -> Vec<Task> {
     let tasks = codec.parse(text).unwrap().tasks;
     tasks.into_iter().map(|task| Task { line: 0, ..task }).collect()
 }
@@ -272,7 +273,7 @@ fn read(codec: &dyn Codec, text: &str) -> Vec<Task> {
 fn foreign_members(text: &str) -> Vec<(String, &str)> {
     let root = json::parse_file(text).unwrap();
     let mut found = Vec::new();
-    let mut todo: Vec<&Node> = vec![&root];
+    let mut todo: Vec<&JsonNode> = vec![&root];
     while let Some(node) = todo.pop() {
         let id = node.get("id").map_or("", |id| id.raw(text)).to_owned();
         for member in node.members().unwrap_or_default() {
@@ -288,11 +289,11 @@ fn foreign_members(text: &str) -> Vec<(String, &str)> {
 }
 
 /// The promises for one document.
-fn check(codec: &dyn Codec, case: &Case) -> Result<(), TestCaseError> {
+fn check(codec: &dyn PlanCodec, case: &Case) -> Result<(), TestCaseError> {
     let text = case.text(codec);
     prop_assert_eq!(read(codec, &text), case.before());
     prop_assert_eq!(&codec.edit(&text, &[]).unwrap(), &text);
-    let same: Vec<Edit> = case.before().into_iter().map(Edit::UpdateTask).collect();
+    let same: Vec<PlanEdit> = case.before().into_iter().map(PlanEdit::UpdateTask).collect();
     prop_assert_eq!(&codec.edit(&text, &same).unwrap(), &text);
 
     let out = codec.edit(&text, &case.edits()).unwrap();
@@ -317,16 +318,16 @@ fn check(codec: &dyn Codec, case: &Case) -> Result<(), TestCaseError> {
 proptest! {
     #[test]
     fn edits_of_plan_json_do_what_they_say_and_nothing_else(case in cases(1)) {
-        check(&Deluxe, &case)?;
+        check(&DeluxeCodec, &case)?;
     }
 
     #[test]
     fn edits_of_implementation_json_do_what_they_say_and_nothing_else(case in cases(3)) {
-        check(&Implementation, &case)?;
-        let text = case.text(&Implementation);
-        let out = Implementation.edit(&text, &case.edits()).unwrap();
+        check(&ImplementationCodec, &case)?;
+        let text = case.text(&ImplementationCodec);
+        let out = ImplementationCodec.edit(&text, &case.edits()).unwrap();
         let specs = |text: &str| -> Vec<(String, Option<i64>)> {
-            let specs = Implementation.parse(text).unwrap().specs;
+            let specs = ImplementationCodec.parse(text).unwrap().specs;
             specs.into_iter().map(|spec| (spec.id, spec.priority)).collect()
         };
         prop_assert!(specs(&out).starts_with(&specs(&text)));
@@ -334,7 +335,7 @@ proptest! {
 
     #[test]
     fn a_cut_file_is_an_error_and_never_a_panic(case in cases(2), cut in any::<prop::sample::Index>()) {
-        for codec in [&Deluxe as &dyn Codec, &Implementation] {
+        for codec in [&DeluxeCodec as &dyn PlanCodec, &ImplementationCodec] {
             let text = case.text(codec);
             let end = text.trim_end().len() - 1;
             let cut = (0..=cut.index(end)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
@@ -345,7 +346,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_them_panic(text in "[\\[\\]{}\":,a-z0-9 \\\\\n]{0,40}", name in "[a-z.]{0,8}") {
-        for codec in [&Deluxe as &dyn Codec, &Implementation] {
+        for codec in [&DeluxeCodec as &dyn PlanCodec, &ImplementationCodec] {
             if codec.parse(&text).is_ok() {
                 prop_assert_eq!(codec.edit(&text, &[]).unwrap(), text.clone());
             }

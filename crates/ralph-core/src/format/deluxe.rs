@@ -8,17 +8,19 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::format::members::{self, Anchor, Keys, Outcome, Places, Values};
-use crate::format::{Codec, EditError, Format, ParseError, numbering};
-use crate::json::{self, Editor, Fields, ItemChange, JsonError, Node};
-use crate::plan::{Edit, Id, Plan, State, Task};
+use crate::format::members::{
+    self, IdPlaces, MemberKeys, MemberValues, TaskAnchor, TaskEditOutcome,
+};
+use crate::format::{EditError, ParseError, PlanCodec, PlanFormat, numbering};
+use crate::json::{self, ItemChange, JsonEditor, JsonError, JsonFields, JsonNode};
+use crate::plan::{Id, Plan, PlanEdit, Task, TaskState};
 use crate::text::{self, LineCounter};
 
 /// Codec for plan.json, the format of Ralph Deluxe.
 #[derive(Clone, Copy, Debug)]
-pub struct Deluxe;
+pub struct DeluxeCodec;
 
-const KEYS: Keys = Keys {
+const KEYS: MemberKeys = MemberKeys {
     name: "title",
     notes: "description",
     skills: "skills",
@@ -39,21 +41,24 @@ const KEYS: Keys = Keys {
     reject: "reject",
 };
 
-impl Codec for Deluxe {
+impl PlanCodec for DeluxeCodec {
     fn parse(&self, text: &str) -> Result<Plan, ParseError> {
-        Ok(File::read(text)?.plan)
+        Ok(DeluxeFile::read(text)?.plan)
     }
 
-    fn edit(&self, text: &str, edits: &[Edit]) -> Result<String, EditError> {
-        let file = File::read(text)?;
+    fn edit(&self, text: &str, edits: &[PlanEdit]) -> Result<String, EditError> {
+        let file = DeluxeFile::read(text)?;
         let tasks = file.tasks()?;
-        let mut places = Places::of(&file.plan.tasks);
+        let mut places = IdPlaces::of(&file.plan.tasks);
         let mut order = tasks.iter().filter_map(|t| t.get("order")?.i64(text)).max().unwrap_or(0);
         let mut items = Vec::new();
-        let mut outcomes: BTreeMap<usize, Outcome> = BTreeMap::new();
+        let mut outcomes: BTreeMap<usize, TaskEditOutcome> = BTreeMap::new();
         for edit in edits {
             if let Some(what) = members::unsupported(edit) {
-                return Err(EditError::Unsupported { format: Format::Deluxe, what: what.into() });
+                return Err(EditError::Unsupported {
+                    format: PlanFormat::Deluxe,
+                    what: what.into(),
+                });
             }
             if let Some(id) = members::target(edit) {
                 let at = places.find(id)?;
@@ -61,12 +66,12 @@ impl Codec for Deluxe {
                 let outcome = members::outcome(before.unwrap_or(&file.plan.tasks[at]), edit);
                 outcomes.insert(at, outcome);
             }
-            if let Edit::AddTask { task, after } = edit {
+            if let PlanEdit::AddTask { task, after } = edit {
                 order = order.saturating_add(1);
                 let at = match after.as_ref().map(|id| places.anchor(id)).transpose()? {
                     None => tasks.len(),
-                    Some(Anchor::Old(at)) => at + 1,
-                    Some(Anchor::New(at)) => at,
+                    Some(TaskAnchor::Old(at)) => at + 1,
+                    Some(TaskAnchor::New(at)) => at,
                 };
                 places.add(&task.id, at)?;
                 items.push(ItemChange::Insert(at, new_task(task, order)));
@@ -98,13 +103,13 @@ impl Codec for Deluxe {
 }
 
 /// A file that was read: task `i` of the plan is item `i` of `tasks`.
-struct File<'t> {
+struct DeluxeFile<'t> {
     text: &'t str,
-    root: Node,
+    root: JsonNode,
     plan: Plan,
 }
 
-impl<'t> File<'t> {
+impl<'t> DeluxeFile<'t> {
     fn read(text: &'t str) -> Result<Self, ParseError> {
         let read = || {
             let root = json::parse_file(text)?;
@@ -114,22 +119,22 @@ impl<'t> File<'t> {
         read().map_err(|e: JsonError| e.in_text(text))
     }
 
-    fn array(&self) -> Result<&Node, EditError> {
+    fn array(&self) -> Result<&JsonNode, EditError> {
         let array = self.root.get("tasks");
         Ok(array.ok_or_else(|| ParseError::new(1, "plan.json must have a `tasks` array"))?)
     }
 
-    fn tasks(&self) -> Result<&[Node], EditError> {
+    fn tasks(&self) -> Result<&[JsonNode], EditError> {
         Ok(self.array()?.items().unwrap_or_default())
     }
 
     /// The text with these outcomes, and with these items changed.
     fn write(
         &self,
-        outcomes: BTreeMap<usize, Outcome>,
+        outcomes: BTreeMap<usize, TaskEditOutcome>,
         mut items: Vec<ItemChange>,
     ) -> Result<String, EditError> {
-        let editor = Editor::new(self.text, &self.root);
+        let editor = JsonEditor::new(self.text, &self.root);
         let broken = |e: JsonError| e.in_text(self.text);
         let mut splices = Vec::new();
         for (at, outcome) in outcomes {
@@ -151,9 +156,9 @@ impl<'t> File<'t> {
     }
 }
 
-fn read_plan(text: &str, root: &Node) -> Result<Plan, JsonError> {
-    let fields = Fields::new(text, root)?;
-    let mut plan = Plan::empty(Format::Deluxe);
+fn read_plan(text: &str, root: &JsonNode) -> Result<Plan, JsonError> {
+    let fields = JsonFields::new(text, root)?;
+    let mut plan = Plan::empty(PlanFormat::Deluxe);
     plan.title = fields.string("project")?;
     let Some(tasks) = members::items(&fields, "tasks")? else { return fields.missing("tasks") };
     let mut lines = LineCounter::new(text);
@@ -164,25 +169,25 @@ fn read_plan(text: &str, root: &Node) -> Result<Plan, JsonError> {
     Ok(plan)
 }
 
-fn read_task(text: &str, node: &Node) -> Result<Task, JsonError> {
-    let fields = Fields::new(text, node)?;
+fn read_task(text: &str, node: &JsonNode) -> Result<Task, JsonError> {
+    let fields = JsonFields::new(text, node)?;
     let blocked = fields.string("blocked_reason")?.filter(|reason| !reason.is_empty());
     let failed = fields.string("failed_reason")?;
     let expected = "pending, in_progress, done, failed or skipped";
     let state = fields.word("status", expected, |word| match word {
-        "pending" => Some(blocked.clone().map_or(State::Pending, State::Blocked)),
-        "in_progress" => Some(State::Running),
-        "done" => Some(State::Accepted),
-        "failed" => Some(State::Failed(failed.clone())),
-        "skipped" => Some(State::Skipped),
+        "pending" => Some(blocked.clone().map_or(TaskState::Pending, TaskState::Blocked)),
+        "in_progress" => Some(TaskState::Running),
+        "done" => Some(TaskState::Accepted),
+        "failed" => Some(TaskState::Failed(failed.clone())),
+        "skipped" => Some(TaskState::Skipped),
         _ => None,
     })?;
-    let state = state.or(blocked.map(State::Blocked)).unwrap_or_default();
+    let state = state.or(blocked.map(TaskState::Blocked)).unwrap_or_default();
     Ok(Task { state, spec: fields.string("spec")?, ..members::read(&fields, &KEYS)? })
 }
 
 /// All members but id, order and those of the state.
-fn values(task: &Task) -> Values {
+fn values(task: &Task) -> MemberValues {
     let mut values = members::values(task, &KEYS);
     for (key, value) in &mut values {
         // The original program counts on a description.
@@ -194,22 +199,22 @@ fn values(task: &Task) -> Values {
     values
 }
 
-fn state_values(state: &State, skip_reason: Option<String>) -> Values {
+fn state_values(state: &TaskState, skip_reason: Option<String>) -> MemberValues {
     let status = match state {
-        State::Pending | State::Killed(_) | State::Blocked(_) => "pending",
-        State::Running => "in_progress",
-        State::Done | State::Accepted => "done",
-        State::Failed(_) => "failed",
-        State::Skipped => "skipped",
+        TaskState::Pending | TaskState::Killed(_) | TaskState::Blocked(_) => "pending",
+        TaskState::Running => "in_progress",
+        TaskState::Done | TaskState::Accepted => "done",
+        TaskState::Failed(_) => "failed",
+        TaskState::Skipped => "skipped",
     };
     let blocked = match state {
         // Without a reason the file could not say that the task is blocked.
-        State::Blocked(reason) if reason.is_empty() => "no reason given".into(),
-        State::Blocked(reason) => reason.as_str().into(),
+        TaskState::Blocked(reason) if reason.is_empty() => "no reason given".into(),
+        TaskState::Blocked(reason) => reason.as_str().into(),
         _ => Value::Null,
     };
     let failed = match state {
-        State::Failed(Some(reason)) => reason.as_str().into(),
+        TaskState::Failed(Some(reason)) => reason.as_str().into(),
         _ => Value::Null,
     };
     vec![

@@ -1,7 +1,7 @@
 //! plan.json: every verb changes exactly its bytes, in the file's own style.
 
 use super::*;
-use crate::plan::{Issue, Kill, KillReason, Priority, Retirement};
+use crate::plan::{Issue, KillReason, KilledRun, Priority, Retirement};
 
 const AT: &str = "2026-03-01T10:00:00Z";
 
@@ -47,15 +47,15 @@ const TABS: &str = "\u{feff}{\r\n\t\"tasks\": [\r\n\t\t{\r\n\t\t\t\"id\": \"a\",
 const COMPACT: &str = r#"{"tasks":[{"id":"TASK-7","title":"A","status":"pending"},{"id":"TASK-8","title":"B","status":"failed","failed_reason":"red"}],"x":[1.0,2e3]}"#;
 
 fn plan(text: &str) -> Plan {
-    Deluxe.parse(text).unwrap()
+    DeluxeCodec.parse(text).unwrap()
 }
 
 fn task(text: &str, id: &str) -> Task {
     plan(text).task(&id.into()).unwrap().clone()
 }
 
-fn edit(text: &str, edits: &[Edit]) -> String {
-    let out = Deluxe.edit(text, edits).unwrap();
+fn edit(text: &str, edits: &[PlanEdit]) -> String {
+    let out = DeluxeCodec.edit(text, edits).unwrap();
     plan(&out);
     out
 }
@@ -63,19 +63,19 @@ fn edit(text: &str, edits: &[Edit]) -> String {
 fn update(text: &str, id: &str, change: impl FnOnce(&mut Task)) -> String {
     let mut task = task(text, id);
     change(&mut task);
-    edit(text, &[Edit::UpdateTask(task)])
+    edit(text, &[PlanEdit::UpdateTask(task)])
 }
 
-fn retire(id: &str, how: Retirement, reason: Option<&str>) -> Edit {
-    Edit::Retire { id: id.into(), how, reason: reason.map(str::to_owned), at: AT.into() }
+fn retire(id: &str, how: Retirement, reason: Option<&str>) -> PlanEdit {
+    PlanEdit::Retire { id: id.into(), how, reason: reason.map(str::to_owned), at: AT.into() }
 }
 
-fn reject(id: &str, reason: &str) -> Edit {
-    Edit::Reject { id: id.into(), reason: reason.into(), at: AT.into() }
+fn reject(id: &str, reason: &str) -> PlanEdit {
+    PlanEdit::Reject { id: id.into(), reason: reason.into(), at: AT.into() }
 }
 
-fn add(task: Task, after: Option<&str>) -> Edit {
-    Edit::AddTask { task, after: after.map(Id::from) }
+fn add(task: Task, after: Option<&str>) -> PlanEdit {
+    PlanEdit::AddTask { task, after: after.map(Id::from) }
 }
 
 fn named(id: &str, name: &str) -> Task {
@@ -89,21 +89,21 @@ fn with(text: &str, old: &str, new: &str) -> String {
 }
 
 fn error(text: &str) -> String {
-    let error = Deluxe.parse(text).unwrap_err();
+    let error = DeluxeCodec.parse(text).unwrap_err();
     format!("{}:{}: {}", error.line, error.column.unwrap_or(0), error.message)
 }
 
 #[test]
 fn every_field_is_read() {
     let plan = plan(PRETTY);
-    assert_eq!(plan.format, Format::Deluxe);
+    assert_eq!(plan.format, PlanFormat::Deluxe);
     assert_eq!(plan.title.as_deref(), Some("shop"));
     assert_eq!(
         plan.tasks[0],
         Task {
             id: "T-001".into(),
             name: "Add the schema".into(),
-            state: State::Accepted,
+            state: TaskState::Accepted,
             notes: Some("Two tables.".into()),
             accept: vec!["Migrations run".into(), "Tests pass".into()],
             skills: vec!["sql".into()],
@@ -114,7 +114,7 @@ fn every_field_is_read() {
         }
     );
     let second = &plan.tasks[1];
-    assert_eq!((second.state.clone(), second.retries, second.line), (State::Running, 1, 21));
+    assert_eq!((second.state.clone(), second.retries, second.line), (TaskState::Running, 1, 21));
     assert_eq!((&second.notes, &second.deps), (&None, &vec![Id::from("T-001")]));
 }
 
@@ -122,7 +122,7 @@ fn every_field_is_read() {
 fn the_members_ralph_adds_are_read_back() {
     let full = Task {
         spec: Some("shop.md".into()),
-        state: State::Blocked("no key".into()),
+        state: TaskState::Blocked("no key".into()),
         notes: Some("n\n\"q\"".into()),
         accept: vec!["a".into()],
         deps: vec!["T-001".into()],
@@ -143,31 +143,31 @@ fn the_members_ralph_adds_are_read_back() {
         ..named("T-003", "C")
     };
     for state in [
-        State::Pending,
-        State::Running,
-        State::Accepted,
-        State::Blocked("no key".into()),
-        State::Failed(None),
-        State::Failed(Some("red".into())),
-        State::Skipped,
+        TaskState::Pending,
+        TaskState::Running,
+        TaskState::Accepted,
+        TaskState::Blocked("no key".into()),
+        TaskState::Failed(None),
+        TaskState::Failed(Some("red".into())),
+        TaskState::Skipped,
     ] {
         let full = Task { state, ..full.clone() };
-        let text = edit(&Deluxe.empty("", AT), &[add(full.clone(), None)]);
+        let text = edit(&DeluxeCodec.empty("", AT), &[add(full.clone(), None)]);
         assert_eq!(plan(&text).tasks[0], full);
-        assert_eq!(edit(&text, &[Edit::UpdateTask(full)]), text);
+        assert_eq!(edit(&text, &[PlanEdit::UpdateTask(full)]), text);
     }
 }
 
 #[test]
 fn states_the_file_cannot_tell_apart_become_the_nearest_one() {
-    let kill = Kill { reason: KillReason::Timeout, log: None };
+    let kill = KilledRun { reason: KillReason::Timeout, log: None };
     for (state, read) in [
-        (State::Done, State::Accepted),
-        (State::Killed(kill), State::Pending),
-        (State::Blocked(String::new()), State::Blocked("no reason given".into())),
+        (TaskState::Done, TaskState::Accepted),
+        (TaskState::Killed(kill), TaskState::Pending),
+        (TaskState::Blocked(String::new()), TaskState::Blocked("no reason given".into())),
     ] {
         let new = Task { state, ..named("T-1", "A") };
-        let text = edit(&Deluxe.empty("", AT), &[add(new, None)]);
+        let text = edit(&DeluxeCodec.empty("", AT), &[add(new, None)]);
         assert_eq!(task(&text, "T-1").state, read);
     }
 }
@@ -269,17 +269,17 @@ fn an_update_clears_what_is_gone() {
 
 #[test]
 fn blocking_and_unblocking_leave_no_trace() {
-    let blocked = update(TABS, "a", |t| t.state = State::Blocked("needs a key".into()));
+    let blocked = update(TABS, "a", |t| t.state = TaskState::Blocked("needs a key".into()));
     let reason = "\t\t\t],\r\n\t\t\t\"blocked_reason\": \"needs a key\"\r\n\t\t}";
     assert_eq!(blocked, with(TABS, "\t\t\t]\r\n\t\t}", reason));
-    assert_eq!(task(&blocked, "a").state, State::Blocked("needs a key".into()));
-    assert_eq!(update(&blocked, "a", |t| t.state = State::Pending), TABS);
+    assert_eq!(task(&blocked, "a").state, TaskState::Blocked("needs a key".into()));
+    assert_eq!(update(&blocked, "a", |t| t.state = TaskState::Pending), TABS);
 }
 
 #[test]
 fn a_retired_task_can_be_opened_again() {
     let expected = with(COMPACT, r#""failed","failed_reason":"red""#, r#""pending""#);
-    assert_eq!(update(COMPACT, "TASK-8", |t| t.state = State::Pending), expected);
+    assert_eq!(update(COMPACT, "TASK-8", |t| t.state = TaskState::Pending), expected);
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn accepting_says_done_and_when() {
     let retry = "\"retry_count\": 1";
     let done = format!("{retry},\n      \"done_at\": \"{AT}\"");
     assert_eq!(out, with(&expected, retry, &done));
-    let later = Edit::Retire {
+    let later = PlanEdit::Retire {
         id: "T-002".into(),
         how: Retirement::Accepted,
         reason: None,
@@ -314,7 +314,7 @@ fn failing_and_skipping_keep_the_reason() {
         r#""status":"skipped","skipped_reason":"later""#,
     );
     assert_eq!(skipped, expected);
-    let open = update(&skipped, "TASK-8", |t| t.state = State::Pending);
+    let open = update(&skipped, "TASK-8", |t| t.state = TaskState::Pending);
     assert!(!open.contains("skipped"), "{open}");
 }
 
@@ -346,20 +346,20 @@ fn a_batch_is_worked_out_against_the_old_text() {
     ];
     let tasks = plan(&edit(COMPACT, &edits)).tasks;
     assert_eq!(tasks[0].id, "n".into());
-    assert_eq!((&tasks[1].state, tasks[1].retries), (&State::Pending, 1));
+    assert_eq!((&tasks[1].state, tasks[1].retries), (&TaskState::Pending, 1));
     assert_eq!(tasks.len(), 2);
 }
 
 #[test]
 fn what_the_format_cannot_hold_is_refused() {
     for edit in [
-        Edit::AddIssue(Issue::default()),
-        Edit::UpdateIssue(Issue::default()),
-        Edit::RemoveIssue("i-1".into()),
-        Edit::UseSpec("a.md".into()),
-        Edit::AcceptSpec { spec: "a.md".into(), at: AT.into() },
+        PlanEdit::AddIssue(Issue::default()),
+        PlanEdit::UpdateIssue(Issue::default()),
+        PlanEdit::RemoveIssue("i-1".into()),
+        PlanEdit::UseSpec("a.md".into()),
+        PlanEdit::AcceptSpec { spec: "a.md".into(), at: AT.into() },
     ] {
-        let error = Deluxe.edit(PRETTY, &[edit]).unwrap_err();
+        let error = DeluxeCodec.edit(PRETTY, &[edit]).unwrap_err();
         assert!(matches!(error, EditError::Unsupported { .. }), "{error}");
         assert!(error.to_string().starts_with("plan.json cannot hold "), "{error}");
     }
@@ -370,15 +370,15 @@ fn edits_of_unknown_ambiguous_or_taken_ids_are_refused() {
     let twice =
         r#"{"tasks":[{"id":"a","title":"1"},{"id":"a","title":"2"},{"id":"b","title":"3"}]}"#;
     assert_eq!(plan(twice).tasks.len(), 3);
-    let fails = |edit: Edit| Deluxe.edit(twice, &[edit]).unwrap_err();
+    let fails = |edit: PlanEdit| DeluxeCodec.edit(twice, &[edit]).unwrap_err();
     let ambiguous = EditError::Ambiguous { id: "a".into(), lines: (1, 1) };
     assert_eq!(fails(reject("a", "x")), ambiguous);
     assert_eq!(fails(add(named("c", "C"), Some("a"))), ambiguous);
-    assert_eq!(fails(Edit::UpdateTask(named("z", "Z"))), EditError::Unknown("z".into()));
+    assert_eq!(fails(PlanEdit::UpdateTask(named("z", "Z"))), EditError::Unknown("z".into()));
     assert_eq!(fails(add(named("b", "B"), None)), EditError::Taken("b".into()));
     let both = [add(named("c", "1"), None), add(named("c", "2"), None)];
-    assert_eq!(Deluxe.edit(twice, &both), Err(EditError::Taken("c".into())));
-    assert!(Deluxe.edit(twice, &[reject("b", "x")]).is_ok());
+    assert_eq!(DeluxeCodec.edit(twice, &both), Err(EditError::Taken("c".into())));
+    assert!(DeluxeCodec.edit(twice, &[reject("b", "x")]).is_ok());
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn damage_is_an_error_with_its_place() {
         "3:15: `depends_on` must be an array of strings, not \"b\""
     );
     assert!(error(&PRETTY[..300]).starts_with("15:"), "{}", error(&PRETTY[..300]));
-    assert!(Deluxe.edit("{", &[]).is_err());
+    assert!(DeluxeCodec.edit("{", &[]).is_err());
 }
 
 #[test]
@@ -408,17 +408,17 @@ fn a_task_may_be_as_short_as_id_and_title() {
     let text = r#"{"tasks": [{"id": "a", "title": "A", "status": null, "skills": null}]}"#;
     assert_eq!(plan(text).tasks, [Task { line: 1, ..named("a", "A") }]);
     let out = edit(text, &[reject("a", "x")]);
-    assert_eq!(task(&out, "a").state, State::Pending);
+    assert_eq!(task(&out, "a").state, TaskState::Pending);
 }
 
 #[test]
 fn an_empty_plan_is_a_pretty_file() {
     assert_eq!(
-        Deluxe.empty("my \"shop\"", AT),
+        DeluxeCodec.empty("my \"shop\"", AT),
         "{\n  \"project\": \"my \\\"shop\\\"\",\n  \"tasks\": []\n}\n"
     );
-    assert_eq!(Deluxe.empty("", AT), "{\n  \"tasks\": []\n}\n");
-    let out = edit(&Deluxe.empty("", AT), &[add(named("T-001", "A"), None)]);
+    assert_eq!(DeluxeCodec.empty("", AT), "{\n  \"tasks\": []\n}\n");
+    let out = edit(&DeluxeCodec.empty("", AT), &[add(named("T-001", "A"), None)]);
     assert!(out.starts_with("{\n  \"tasks\": [\n    {\n      \"id\": \"T-001\",\n"), "{out}");
     assert!(out.ends_with("\"retry_count\": 0\n    }\n  ]\n}\n"), "{out}");
 }
@@ -428,7 +428,7 @@ fn new_ids_go_on_in_the_style_of_the_plan() {
     let fresh = |text: &str| {
         let plan = plan(text);
         let taken = |id: &Id| plan.task(id).is_some();
-        let id = Deluxe.fresh_id(&plan, None, &taken, &mut || unreachable!());
+        let id = DeluxeCodec.fresh_id(&plan, None, &taken, &mut || unreachable!());
         id.as_str().to_owned()
     };
     assert_eq!(fresh(PRETTY), "T-003");
@@ -442,11 +442,11 @@ fn new_ids_go_on_in_the_style_of_the_plan() {
 #[test]
 fn ten_thousand_new_tasks_are_one_batch() {
     let tasks = (1..=10_000).map(|n| named(&format!("T-{n:05}"), "x"));
-    let edits: Vec<Edit> = tasks.map(|task| add(task, None)).collect();
-    let out = edit(&Deluxe.empty("", AT), &edits);
+    let edits: Vec<PlanEdit> = tasks.map(|task| add(task, None)).collect();
+    let out = edit(&DeluxeCodec.empty("", AT), &edits);
     let plan = plan(&out);
     assert_eq!(plan.tasks.len(), 10_000);
     assert_eq!(plan.tasks[9_999].line, 3 + 9_999 * 13);
-    let all: Vec<Edit> = plan.tasks.iter().map(|t| reject(t.id.as_str(), "x")).collect();
+    let all: Vec<PlanEdit> = plan.tasks.iter().map(|t| reject(t.id.as_str(), "x")).collect();
     assert_eq!(self::plan(&edit(&out, &all)).tasks[9_999].retries, 1);
 }

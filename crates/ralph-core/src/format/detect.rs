@@ -3,20 +3,20 @@
 //! The extensions `.jsonl` and `.md` decide first, otherwise the content. As little of the content as
 //! possible is read. So a damaged file is still recognized, and its own codec can report the error.
 
-use crate::format::{Format, ParseError};
+use crate::format::{ParseError, PlanFormat};
 use crate::json;
 use crate::text;
 
 /// The format of the file called `path_hint` with this text. A file without content, or one that is
 /// not there yet, is judged by its name alone.
-pub fn detect(path_hint: &str, text: &str) -> Result<Format, ParseError> {
+pub fn detect(path_hint: &str, text: &str) -> Result<PlanFormat, ParseError> {
     let name = path_hint.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();
     let content = text.get(text::bom_len(text)..).unwrap_or_default().trim_start();
     if name.ends_with(".jsonl") {
-        return Ok(Format::Jsonl);
+        return Ok(PlanFormat::Jsonl);
     }
     if name.ends_with(".md") || name.ends_with(".markdown") {
-        return Ok(Format::Progress);
+        return Ok(PlanFormat::Progress);
     }
     if content.is_empty() {
         return by_name(&name).ok_or_else(|| {
@@ -30,21 +30,21 @@ const EXPECTED: &str = "expected plan.jsonl (one JSON record a line, each with `
     plan.json (an object with a `tasks` array), implementation.json (an object with a `specs` array) \
     or progress.md (markdown with a `## Tasks` heading)";
 
-fn by_name(name: &str) -> Option<Format> {
-    Format::ALL.into_iter().find(|format| format.file_name() == name)
+fn by_name(name: &str) -> Option<PlanFormat> {
+    PlanFormat::ALL.into_iter().find(|format| format.file_name() == name)
 }
 
-fn by_content(content: &str) -> Option<Format> {
+fn by_content(content: &str) -> Option<PlanFormat> {
     if is_progress(content) {
-        return Some(Format::Progress);
+        return Some(PlanFormat::Progress);
     }
     let first = content.lines().next().unwrap_or_default();
     if json::parse(first).is_ok_and(|record| record.get("t").is_some()) {
-        return Some(Format::Jsonl);
+        return Some(PlanFormat::Jsonl);
     }
     root_arrays(content).find_map(|key| match key {
-        "specs" => Some(Format::Implementation),
-        "tasks" => Some(Format::Deluxe),
+        "specs" => Some(PlanFormat::Implementation),
+        "tasks" => Some(PlanFormat::Deluxe),
         _ => None,
     })
 }
@@ -102,35 +102,38 @@ mod tests {
 
     #[test]
     fn the_extension_decides_before_the_content() {
-        assert_eq!(detect("ralph/plan.jsonl", r#"{"tasks": []}"#), Ok(Format::Jsonl));
-        assert_eq!(detect(r"docs\PROGRESS.MD", ""), Ok(Format::Progress));
+        assert_eq!(detect("ralph/plan.jsonl", r#"{"tasks": []}"#), Ok(PlanFormat::Jsonl));
+        assert_eq!(detect(r"docs\PROGRESS.MD", ""), Ok(PlanFormat::Progress));
     }
 
     #[test]
     fn json_is_told_apart_by_the_arrays_of_its_root() {
         let specs = "\u{feff}{\r\n  \"specs\": [{\"tasks\": []}]\r\n}\r\n";
-        assert_eq!(detect("plan.json", specs), Ok(Format::Implementation));
+        assert_eq!(detect("plan.json", specs), Ok(PlanFormat::Implementation));
         let tasks = r#"{"specs": "see [docs]", "a": {"specs": []}, "tasks" : [ ]}"#;
-        assert_eq!(detect("implementation.json", tasks), Ok(Format::Deluxe));
+        assert_eq!(detect("implementation.json", tasks), Ok(PlanFormat::Deluxe));
     }
 
     #[test]
     fn records_and_headings_are_known_without_a_name() {
-        assert_eq!(detect("-", "\n{\"t\":\"spec\",\"spec\":\"a.md\"}\n"), Ok(Format::Jsonl));
-        assert_eq!(detect("-", "{\"t\":\"task\",\"tasks\":[]}\n{\"t\":"), Ok(Format::Jsonl));
-        assert_eq!(detect("-", "# Progress: shop\n"), Ok(Format::Progress));
-        assert_eq!(detect("notes.txt", "intro\r\n## Tasks\r\n"), Ok(Format::Progress));
+        assert_eq!(detect("-", "\n{\"t\":\"spec\",\"spec\":\"a.md\"}\n"), Ok(PlanFormat::Jsonl));
+        assert_eq!(detect("-", "{\"t\":\"task\",\"tasks\":[]}\n{\"t\":"), Ok(PlanFormat::Jsonl));
+        assert_eq!(detect("-", "# Progress: shop\n"), Ok(PlanFormat::Progress));
+        assert_eq!(detect("notes.txt", "intro\r\n## Tasks\r\n"), Ok(PlanFormat::Progress));
     }
 
     #[test]
     fn a_damaged_file_is_still_recognised() {
-        assert_eq!(detect("x.json", r#"{"a": 1 "tasks": [{"id": "#), Ok(Format::Deluxe));
-        assert_eq!(detect("x.json", r#"{"say": "\"[", "specs": ["#), Ok(Format::Implementation));
+        assert_eq!(detect("x.json", r#"{"a": 1 "tasks": [{"id": "#), Ok(PlanFormat::Deluxe));
+        assert_eq!(
+            detect("x.json", r#"{"say": "\"[", "specs": ["#),
+            Ok(PlanFormat::Implementation)
+        );
     }
 
     #[test]
     fn an_empty_file_is_judged_by_its_name() {
-        for format in Format::ALL {
+        for format in PlanFormat::ALL {
             assert_eq!(detect(&format!("some/dir/{format}"), " \n"), Ok(format));
         }
         let error = detect("todo.json", "").unwrap_err();

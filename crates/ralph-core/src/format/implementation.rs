@@ -10,18 +10,18 @@ mod specs;
 
 use serde_json::{Value, json};
 
-use crate::format::members::{self, Keys, Values};
-use crate::format::{Codec, EditError, Format, ParseError, numbering};
-use crate::json::{self, Editor, Fields, JsonError, MemberChange, Node};
-use crate::plan::{Edit, Gate, Id, Plan, SpecEntry, State, Task};
+use crate::format::members::{self, MemberKeys, MemberValues};
+use crate::format::{EditError, ParseError, PlanCodec, PlanFormat, numbering};
+use crate::json::{self, JsonEditor, JsonError, JsonFields, JsonNode, MemberChange};
+use crate::plan::{Id, Plan, PlanEdit, PlanGate, SpecEntry, Task, TaskState};
 use crate::text::{self, LineCounter};
 use specs::SpecNames;
 
 /// Codec for implementation.json, a file of specs that contain their tasks.
 #[derive(Clone, Copy, Debug)]
-pub struct Implementation;
+pub struct ImplementationCodec;
 
-const KEYS: Keys = Keys {
+const KEYS: MemberKeys = MemberKeys {
     name: "description",
     notes: "notes",
     skills: "skills",
@@ -44,7 +44,7 @@ const KEYS: Keys = Keys {
 
 /// The words of `status`, of specs and tasks alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
+enum ImplementationStatus {
     Pending,
     InProgress,
     Completed,
@@ -52,7 +52,7 @@ enum Status {
     Failed,
 }
 
-impl Status {
+impl ImplementationStatus {
     const ALL: [Self; 5] =
         [Self::Pending, Self::InProgress, Self::Completed, Self::Blocked, Self::Failed];
 
@@ -66,19 +66,19 @@ impl Status {
         }
     }
 
-    fn read(fields: &Fields<'_, '_>) -> Result<Option<Self>, JsonError> {
+    fn read(fields: &JsonFields<'_, '_>) -> Result<Option<Self>, JsonError> {
         let expected = "pending, in_progress, completed, blocked or failed";
         fields.word("status", expected, |word| Self::ALL.into_iter().find(|s| s.word() == word))
     }
 }
 
-impl Codec for Implementation {
+impl PlanCodec for ImplementationCodec {
     fn parse(&self, text: &str) -> Result<Plan, ParseError> {
-        Ok(File::read(text)?.plan)
+        Ok(ImplementationFile::read(text)?.plan)
     }
 
-    fn edit(&self, text: &str, edits: &[Edit]) -> Result<String, EditError> {
-        edit::edit(&File::read(text)?, edits)
+    fn edit(&self, text: &str, edits: &[PlanEdit]) -> Result<String, EditError> {
+        edit::edit(&ImplementationFile::read(text)?, edits)
     }
 
     fn empty(&self, title: &str, now: &str) -> String {
@@ -111,9 +111,9 @@ impl Codec for Implementation {
 
 /// The text with `updatedAt` and `updatedBy` set: who writes a plan says so in it.
 pub fn stamp(text: &str, at: &str, by: &str) -> Result<String, EditError> {
-    let file = File::read(text)?;
+    let file = ImplementationFile::read(text)?;
     let set = |key: &str, value: &str| MemberChange::Set(key.into(), value.into());
-    let splices = Editor::new(text, &file.root)
+    let splices = JsonEditor::new(text, &file.root)
         .object(&file.root, &[set("updatedAt", at), set("updatedBy", by)])
         .map_err(|e| e.in_text(text))?;
     Ok(text::splice(text, splices)?)
@@ -121,7 +121,7 @@ pub fn stamp(text: &str, at: &str, by: &str) -> Result<String, EditError> {
 
 /// Data of a spec that a plan can store besides its tasks.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct About<'a> {
+pub struct SpecDescription<'a> {
     /// Path of the spec's file, relative to the project.
     pub file: Option<&'a str>,
     /// Text about the spec for prompts.
@@ -131,8 +131,8 @@ pub struct About<'a> {
 }
 
 /// The text with what is known about a spec. What somebody wrote about it before stays.
-pub fn describe(text: &str, spec: &str, about: &About<'_>) -> Result<String, EditError> {
-    let file = File::read(text)?;
+pub fn describe(text: &str, spec: &str, about: &SpecDescription<'_>) -> Result<String, EditError> {
+    let file = ImplementationFile::read(text)?;
     let found = SpecNames::of(&file.plan.specs).resolve(spec).ok().flatten();
     let node = found.and_then(|at| file.root.get("specs")?.items()?.get(at));
     let (Some(node), Some(entry)) = (node, found.and_then(|at| file.plan.specs.get(at))) else {
@@ -152,20 +152,20 @@ pub fn describe(text: &str, spec: &str, about: &About<'_>) -> Result<String, Edi
         set("acceptanceCriteria", about.accept.to_vec().into());
     }
     let splices =
-        Editor::new(text, &file.root).object(node, &changes).map_err(|e| e.in_text(text))?;
+        JsonEditor::new(text, &file.root).object(node, &changes).map_err(|e| e.in_text(text))?;
     Ok(text::splice(text, splices)?)
 }
 
 /// A file that was read. Spec `i` of the plan is item `i` of `specs`.
-struct File<'t> {
+struct ImplementationFile<'t> {
     text: &'t str,
-    root: Node,
+    root: JsonNode,
     plan: Plan,
     /// Place of each task of the plan in the file: index of its spec, index in the spec's `tasks`.
     places: Vec<(usize, usize)>,
 }
 
-impl<'t> File<'t> {
+impl<'t> ImplementationFile<'t> {
     fn read(text: &'t str) -> Result<Self, ParseError> {
         let read = || {
             let root = json::parse_file(text)?;
@@ -177,9 +177,9 @@ impl<'t> File<'t> {
 }
 
 /// The plan, and for each of its tasks the spec and the item it stands in.
-fn read_plan(text: &str, root: &Node) -> Result<(Plan, Vec<(usize, usize)>), JsonError> {
-    let fields = Fields::new(text, root)?;
-    let mut plan = Plan::empty(Format::Implementation);
+fn read_plan(text: &str, root: &JsonNode) -> Result<(Plan, Vec<(usize, usize)>), JsonError> {
+    let fields = JsonFields::new(text, root)?;
+    let mut plan = Plan::empty(PlanFormat::Implementation);
     plan.title = fields.string("name")?;
     for gate in members::items(&fields, "qualityGates")?.unwrap_or_default() {
         plan.gates.push(read_gate(text, gate)?);
@@ -188,7 +188,7 @@ fn read_plan(text: &str, root: &Node) -> Result<(Plan, Vec<(usize, usize)>), Jso
     let mut places = Vec::new();
     let mut lines = LineCounter::new(text);
     for (s, node) in specs.iter().enumerate() {
-        let fields = Fields::new(text, node)?;
+        let fields = JsonFields::new(text, node)?;
         let spec = read_spec(text, &fields)?;
         for (i, node) in members::items(&fields, "tasks")?.unwrap_or_default().iter().enumerate() {
             let line = lines.line(node.span.start);
@@ -201,15 +201,15 @@ fn read_plan(text: &str, root: &Node) -> Result<(Plan, Vec<(usize, usize)>), Jso
     Ok((plan, places))
 }
 
-fn read_gate(text: &str, node: &Node) -> Result<Gate, JsonError> {
+fn read_gate(text: &str, node: &JsonNode) -> Result<PlanGate, JsonError> {
     if let Some(command) = node.str(text) {
         let command = command.into_owned();
-        return Ok(Gate { name: gate_name(&command), command, required: None });
+        return Ok(PlanGate { name: gate_name(&command), command, required: None });
     }
-    let fields = Fields::new(text, node)?;
+    let fields = JsonFields::new(text, node)?;
     let command = fields.required("command")?.into_owned();
     let name = fields.string("name")?.unwrap_or_else(|| gate_name(&command));
-    Ok(Gate { name, command, required: fields.bool("required")? })
+    Ok(PlanGate { name, command, required: fields.bool("required")? })
 }
 
 /// Return a short name for a gate: the last word of its command that is not an option.
@@ -218,7 +218,7 @@ fn gate_name(command: &str) -> String {
     words.rfind(|word| !word.starts_with('-')).unwrap_or(command).to_owned()
 }
 
-fn read_spec(text: &str, fields: &Fields<'_, '_>) -> Result<SpecEntry, JsonError> {
+fn read_spec(text: &str, fields: &JsonFields<'_, '_>) -> Result<SpecEntry, JsonError> {
     let priority = match fields.get("priority") {
         Some(node) => match node.i64(text) {
             None => return fields.wrong("priority", node, "a whole number"),
@@ -233,27 +233,28 @@ fn read_spec(text: &str, fields: &Fields<'_, '_>) -> Result<SpecEntry, JsonError
         priority,
         context: fields.string("context")?,
         accept: fields.strings("acceptanceCriteria")?,
-        status: Status::read(fields)?.map(|status| status.word().to_owned()),
+        status: ImplementationStatus::read(fields)?.map(|status| status.word().to_owned()),
     })
 }
 
-fn read_task(text: &str, node: &Node) -> Result<Task, JsonError> {
-    let fields = Fields::new(text, node)?;
+fn read_task(text: &str, node: &JsonNode) -> Result<Task, JsonError> {
+    let fields = JsonFields::new(text, node)?;
     let blocked = fields.string("blockedReason")?.unwrap_or_default();
     let failed = fields.string("failedReason")?;
-    let state = match Status::read(&fields)?.unwrap_or(Status::Pending) {
-        _ if is_skipped(text, &fields)? => State::Skipped,
-        Status::Pending => State::Pending,
-        Status::InProgress => State::Running,
-        Status::Completed => State::Accepted,
-        Status::Blocked => State::Blocked(blocked),
-        Status::Failed => State::Failed(failed),
+    let state = match ImplementationStatus::read(&fields)?.unwrap_or(ImplementationStatus::Pending)
+    {
+        _ if is_skipped(text, &fields)? => TaskState::Skipped,
+        ImplementationStatus::Pending => TaskState::Pending,
+        ImplementationStatus::InProgress => TaskState::Running,
+        ImplementationStatus::Completed => TaskState::Accepted,
+        ImplementationStatus::Blocked => TaskState::Blocked(blocked),
+        ImplementationStatus::Failed => TaskState::Failed(failed),
     };
     Ok(Task { state, ..members::read(&fields, &KEYS)? })
 }
 
 /// `skipped` is true, or says why.
-fn is_skipped(text: &str, fields: &Fields<'_, '_>) -> Result<bool, JsonError> {
+fn is_skipped(text: &str, fields: &JsonFields<'_, '_>) -> Result<bool, JsonError> {
     let Some(node) = fields.get("skipped") else { return Ok(false) };
     match (node.bool(), node.str(text)) {
         (Some(skipped), _) => Ok(skipped),
@@ -264,17 +265,21 @@ fn is_skipped(text: &str, fields: &Fields<'_, '_>) -> Result<bool, JsonError> {
 
 /// The members of a task's state. Skipping leaves the others as they are, except that a task that
 /// was `in_progress` or is new becomes `pending`: no other program should wait for it.
-fn state_values(old: Option<&State>, new: &State, skip_reason: Option<String>) -> Values {
+fn state_values(
+    old: Option<&TaskState>,
+    new: &TaskState,
+    skip_reason: Option<String>,
+) -> MemberValues {
     let (status, blocked, failed) = match new {
-        State::Pending | State::Killed(_) => (Status::Pending, None, None),
-        State::Running => (Status::InProgress, None, None),
-        State::Done | State::Accepted => (Status::Completed, None, None),
-        State::Blocked(reason) => (Status::Blocked, Some(reason), None),
-        State::Failed(reason) => (Status::Failed, None, reason.as_ref()),
-        State::Skipped => {
+        TaskState::Pending | TaskState::Killed(_) => (ImplementationStatus::Pending, None, None),
+        TaskState::Running => (ImplementationStatus::InProgress, None, None),
+        TaskState::Done | TaskState::Accepted => (ImplementationStatus::Completed, None, None),
+        TaskState::Blocked(reason) => (ImplementationStatus::Blocked, Some(reason), None),
+        TaskState::Failed(reason) => (ImplementationStatus::Failed, None, reason.as_ref()),
+        TaskState::Skipped => {
             let skipped = ("skipped", skip_reason.map_or(true.into(), Value::from));
-            let idle = matches!(old, None | Some(State::Running));
-            let status = idle.then(|| ("status", Status::Pending.word().into()));
+            let idle = matches!(old, None | Some(TaskState::Running));
+            let status = idle.then(|| ("status", ImplementationStatus::Pending.word().into()));
             return status.into_iter().chain([skipped]).collect();
         }
     };

@@ -49,7 +49,7 @@ fn a_spec_is_found_by_id_file_or_stem() {
 
 #[test]
 fn a_new_task_follows_the_one_it_names() {
-    let follow = |task: Task, after: &str| Edit::AddTask { task, after: Some(after.into()) };
+    let follow = |task: Task, after: &str| PlanEdit::AddTask { task, after: Some(after.into()) };
     let edits = [
         follow(named("n1", "1", None), "avatar-1"),
         follow(named("n2", "2", None), "n1"),
@@ -73,14 +73,15 @@ fn a_task_without_a_spec_goes_to_the_first_that_is_open() {
     let out = edit(&all, &[add(named("n", "N", None)), add(named("m", "M", None))]);
     assert_eq!(task(&out, "n").spec.as_deref(), Some("plan"));
     assert_eq!((plan(&out).specs.len(), plan(&out).tasks.len()), (3, 5));
-    let titled = edit(&Implementation.empty("My Shop", AT), &[add(named("n", "N", None))]);
+    let titled = edit(&ImplementationCodec.empty("My Shop", AT), &[add(named("n", "N", None))]);
     assert_eq!(plan(&titled).specs[0].id, "my-shop");
     assert_eq!(plan(&titled).specs[0].name.as_deref(), Some("My Shop"));
 }
 
 #[test]
 fn a_spec_that_is_not_there_is_made() {
-    let running = Task { state: State::Running, ..named("p-2", "Q", Some("specs/check-out.md")) };
+    let running =
+        Task { state: TaskState::Running, ..named("p-2", "Q", Some("specs/check-out.md")) };
     let out = edit(PRETTY, &[add(named("p-1", "P", Some("specs/check-out.md"))), add(running)]);
     let new = r#"
     },
@@ -132,9 +133,9 @@ fn an_empty_plan_is_a_pretty_file() {
         "{{\n  \"version\": 1,\n  \"updatedAt\": \"{AT}\",\n  \"updatedBy\": \"ralph\",\n  \
          \"name\": \"shop\",\n  \"specs\": []\n}}\n"
     );
-    assert_eq!(Implementation.empty("shop", AT), expected);
+    assert_eq!(ImplementationCodec.empty("shop", AT), expected);
     assert_eq!(plan(&expected).title.as_deref(), Some("shop"));
-    let untitled = Implementation.empty("", AT);
+    let untitled = ImplementationCodec.empty("", AT);
     assert_eq!(plan(&untitled).title, None);
     let out = edit(&untitled, &[add(named("plan-1", "A", None))]);
     assert!(out.contains("\n  \"specs\": [\n    {\n      \"id\": \"plan\",\n"), "{out}");
@@ -145,23 +146,23 @@ fn new_ids_count_on_within_their_spec() {
     let fresh = |text: &str, spec: Option<&str>| {
         let plan = plan(text);
         let taken = |id: &Id| plan.task(id).is_some();
-        let id = Implementation.fresh_id(&plan, spec, &taken, &mut || unreachable!());
+        let id = ImplementationCodec.fresh_id(&plan, spec, &taken, &mut || unreachable!());
         id.as_str().to_owned()
     };
     assert_eq!(fresh(PRETTY, None), "avatar-3");
     assert_eq!(fresh(PRETTY, Some("specs/user-avatar.md")), "avatar-3");
     assert_eq!(fresh(PRETTY, Some("login")), "login-02");
     assert_eq!(fresh(PRETTY, Some("specs/Check out.md")), "check-out-1");
-    assert_eq!(fresh(&Implementation.empty("My Shop", AT), None), "my-shop-1");
+    assert_eq!(fresh(&ImplementationCodec.empty("My Shop", AT), None), "my-shop-1");
 }
 
 #[test]
 fn ten_thousand_new_tasks_are_one_batch() {
     let new = |n: usize| named(&format!("x-{n}"), "x", Some(["a.md", "b.md"][n % 2]));
-    let edits: Vec<Edit> = (0..10_000).map(|n| add(new(n))).collect();
-    let out = edit(&Implementation.empty("", AT), &edits);
+    let edits: Vec<PlanEdit> = (0..10_000).map(|n| add(new(n))).collect();
+    let out = edit(&ImplementationCodec.empty("", AT), &edits);
     assert_eq!(plan(&out).specs.len(), 2);
     assert_eq!(plan(&out).tasks.len(), 10_000);
-    let all: Vec<Edit> = plan(&out).tasks.iter().map(|t| accept(t.id.as_str())).collect();
+    let all: Vec<PlanEdit> = plan(&out).tasks.iter().map(|t| accept(t.id.as_str())).collect();
     assert_eq!(status(&edit(&out, &all), 1).as_deref(), Some("completed"));
 }

@@ -1,7 +1,7 @@
 //! implementation.json: every verb changes exactly its bytes, and the spec's status follows.
 
 use super::*;
-use crate::plan::{Issue, Kill, KillReason, Priority, Retirement};
+use crate::plan::{Issue, KillReason, KilledRun, Priority, Retirement};
 
 #[path = "implementation_add_tests.rs"]
 mod adding;
@@ -63,7 +63,7 @@ const FOUR: &str = "\u{feff}{\r\n    \"specs\": [\r\n        {\r\n            \"
 const COMPACT: &str = r#"{"updatedAt":"then","specs":[{"id":"s","status":"pending","tasks":[{"id":"s-1","description":"A","status":"pending"},{"id":"s-2","description":"B","status":"pending"}],"z":1e2}]}"#;
 
 fn plan(text: &str) -> Plan {
-    Implementation.parse(text).unwrap()
+    ImplementationCodec.parse(text).unwrap()
 }
 
 fn task(text: &str, id: &str) -> Task {
@@ -74,8 +74,8 @@ fn status(text: &str, spec: usize) -> Option<String> {
     plan(text).specs[spec].status.clone()
 }
 
-fn edit(text: &str, edits: &[Edit]) -> String {
-    let out = Implementation.edit(text, edits).unwrap();
+fn edit(text: &str, edits: &[PlanEdit]) -> String {
+    let out = ImplementationCodec.edit(text, edits).unwrap();
     plan(&out);
     out
 }
@@ -83,23 +83,23 @@ fn edit(text: &str, edits: &[Edit]) -> String {
 fn update(text: &str, id: &str, change: impl FnOnce(&mut Task)) -> String {
     let mut task = task(text, id);
     change(&mut task);
-    edit(text, &[Edit::UpdateTask(task)])
+    edit(text, &[PlanEdit::UpdateTask(task)])
 }
 
-fn retire(id: &str, how: Retirement, reason: Option<&str>) -> Edit {
-    Edit::Retire { id: id.into(), how, reason: reason.map(str::to_owned), at: AT.into() }
+fn retire(id: &str, how: Retirement, reason: Option<&str>) -> PlanEdit {
+    PlanEdit::Retire { id: id.into(), how, reason: reason.map(str::to_owned), at: AT.into() }
 }
 
-fn accept(id: &str) -> Edit {
+fn accept(id: &str) -> PlanEdit {
     retire(id, Retirement::Accepted, None)
 }
 
-fn reject(id: &str, reason: &str) -> Edit {
-    Edit::Reject { id: id.into(), reason: reason.into(), at: AT.into() }
+fn reject(id: &str, reason: &str) -> PlanEdit {
+    PlanEdit::Reject { id: id.into(), reason: reason.into(), at: AT.into() }
 }
 
-fn add(task: Task) -> Edit {
-    Edit::AddTask { task, after: None }
+fn add(task: Task) -> PlanEdit {
+    PlanEdit::AddTask { task, after: None }
 }
 
 fn named(id: &str, name: &str, spec: Option<&str>) -> Task {
@@ -114,16 +114,16 @@ fn with(text: &str, old: &str, new: &str) -> String {
 }
 
 fn error(text: &str) -> String {
-    let error = Implementation.parse(text).unwrap_err();
+    let error = ImplementationCodec.parse(text).unwrap_err();
     format!("{}:{}: {}", error.line, error.column.unwrap_or(0), error.message)
 }
 
 #[test]
 fn specs_gates_and_tasks_are_read() {
     let plan = plan(PRETTY);
-    assert_eq!(plan.format, Format::Implementation);
+    assert_eq!(plan.format, PlanFormat::Implementation);
     assert_eq!(plan.current_spec, None);
-    let gate = |name: &str, command: &str, required| Gate {
+    let gate = |name: &str, command: &str, required| PlanGate {
         name: name.into(),
         command: command.into(),
         required,
@@ -144,7 +144,7 @@ fn specs_gates_and_tasks_are_read() {
     );
     let places: Vec<_> = plan.tasks.iter().map(|t| (t.id.as_str(), t.line)).collect();
     assert_eq!(places, [("avatar-1", 18), ("avatar-2", 23), ("login-01", 39)]);
-    assert_eq!(plan.tasks[0].state, State::Accepted);
+    assert_eq!(plan.tasks[0].state, TaskState::Accepted);
     assert_eq!(plan.tasks[1].spec.as_deref(), Some("avatar"));
     assert_eq!(plan.tasks[1].accept, ["Users can upload"]);
 }
@@ -184,26 +184,28 @@ fn the_members_ralph_adds_are_read_back() {
         ..named("x-3", "C", Some("x"))
     };
     for state in [
-        State::Pending,
-        State::Running,
-        State::Accepted,
-        State::Blocked(String::new()),
-        State::Blocked("no key".into()),
-        State::Failed(None),
-        State::Failed(Some("red".into())),
-        State::Skipped,
+        TaskState::Pending,
+        TaskState::Running,
+        TaskState::Accepted,
+        TaskState::Blocked(String::new()),
+        TaskState::Blocked("no key".into()),
+        TaskState::Failed(None),
+        TaskState::Failed(Some("red".into())),
+        TaskState::Skipped,
     ] {
         let full = Task { state, ..full.clone() };
-        let text = edit(&Implementation.empty("", AT), &[add(full.clone())]);
+        let text = edit(&ImplementationCodec.empty("", AT), &[add(full.clone())]);
         assert_eq!(plan(&text).tasks[0], full, "{text}");
-        assert_eq!(edit(&text, &[Edit::UpdateTask(full)]), text);
+        assert_eq!(edit(&text, &[PlanEdit::UpdateTask(full)]), text);
     }
 }
 
 #[test]
 fn states_the_file_cannot_tell_apart_become_the_nearest_one() {
-    let kill = Kill { reason: KillReason::Timeout, log: None };
-    for (state, read) in [(State::Done, State::Accepted), (State::Killed(kill), State::Pending)] {
+    let kill = KilledRun { reason: KillReason::Timeout, log: None };
+    for (state, read) in
+        [(TaskState::Done, TaskState::Accepted), (TaskState::Killed(kill), TaskState::Pending)]
+    {
         let text = update(FOUR, "a-1", |t| t.state = state);
         assert_eq!(task(&text, "a-1").state, read);
     }
@@ -227,12 +229,12 @@ fn an_update_touches_only_what_differs() {
 
 #[test]
 fn the_first_started_task_starts_its_spec() {
-    let out = update(COMPACT, "s-1", |t| t.state = State::Running);
+    let out = update(COMPACT, "s-1", |t| t.state = TaskState::Running);
     let expected =
         with(COMPACT, r#""id":"s","status":"pending""#, r#""id":"s","status":"in_progress""#);
     let expected = with(&expected, r#""A","status":"pending""#, r#""A","status":"in_progress""#);
     assert_eq!(out, expected);
-    let back = update(&out, "s-1", |t| t.state = State::Pending);
+    let back = update(&out, "s-1", |t| t.state = TaskState::Pending);
     assert_eq!(status(&back, 0).as_deref(), Some("in_progress"), "begun work stays begun");
 }
 
@@ -259,7 +261,7 @@ fn a_status_somebody_chose_stays_until_an_edit_is_a_reason_to_change_it() {
     let chosen = with(COMPACT, r#""id":"s","status":"pending""#, r#""id":"s","status":"blocked""#);
     let out = update(&chosen, "s-1", |t| t.notes = Some("x".into()));
     assert_eq!(status(&out, 0).as_deref(), Some("blocked"));
-    let out = update(&chosen, "s-1", |t| t.state = State::Running);
+    let out = update(&chosen, "s-1", |t| t.state = TaskState::Running);
     assert_eq!(status(&out, 0).as_deref(), Some("in_progress"));
     let empty = r#"{"specs":[{"id":"s","status":"completed","tasks":[]}]}"#;
     let out = edit(empty, &[add(named("n", "N", Some("s")))]);
@@ -268,13 +270,13 @@ fn a_status_somebody_chose_stays_until_an_edit_is_a_reason_to_change_it() {
 
 #[test]
 fn blocking_and_unblocking_leave_no_trace() {
-    let blocked = update(FOUR, "a-1", |t| t.state = State::Blocked("no key".into()));
+    let blocked = update(FOUR, "a-1", |t| t.state = TaskState::Blocked("no key".into()));
     let pad = " ".repeat(20);
     let reason = format!("\"blocked\",\r\n{pad}\"blockedReason\": \"no key\"\r\n");
     let expected = with(FOUR, "\"pending\"\r\n", &reason);
     let spec = "            ],\r\n            \"status\": \"in_progress\"\r\n        }\r\n    ]";
     assert_eq!(blocked, with(&expected, "            ]\r\n        }\r\n    ]", spec));
-    let back = update(&blocked, "a-1", |t| t.state = State::Pending);
+    let back = update(&blocked, "a-1", |t| t.state = TaskState::Pending);
     assert_eq!(back, with(FOUR, "            ]\r\n        }\r\n    ]", spec));
 }
 
@@ -282,7 +284,7 @@ fn blocking_and_unblocking_leave_no_trace() {
 fn failing_keeps_the_reason() {
     let out = edit(COMPACT, &[retire("s-2", Retirement::Failed, Some("red"))]);
     assert!(out.contains(r#""B","status":"failed","failedReason":"red"}"#), "{out}");
-    let out = update(&out, "s-2", |t| t.state = State::Pending);
+    let out = update(&out, "s-2", |t| t.state = TaskState::Pending);
     assert!(out.contains(r#""B","status":"pending"}"#), "{out}");
 }
 
@@ -292,14 +294,14 @@ fn skipping_is_a_member_of_its_own() {
     let expected =
         with(COMPACT, r#""A","status":"pending""#, r#""A","status":"pending","skipped":"later""#);
     assert_eq!(skipped, with(&expected, "then", AT));
-    assert_eq!(task(&skipped, "s-1").state, State::Skipped);
-    let open = update(&skipped, "s-1", |t| t.state = State::Pending);
+    assert_eq!(task(&skipped, "s-1").state, TaskState::Skipped);
+    let open = update(&skipped, "s-1", |t| t.state = TaskState::Pending);
     assert_eq!(open, with(COMPACT, "then", AT));
-    let running = update(COMPACT, "s-1", |t| t.state = State::Running);
+    let running = update(COMPACT, "s-1", |t| t.state = TaskState::Running);
     let skipped = edit(&running, &[retire("s-1", Retirement::Skipped, None)]);
     assert!(skipped.contains(r#""A","status":"pending","skipped":true}"#), "{skipped}");
     let said = with(COMPACT, r#""B""#, r#""B","skipped":false"#);
-    assert_eq!(task(&said, "s-2").state, State::Pending);
+    assert_eq!(task(&said, "s-2").state, TaskState::Pending);
 }
 
 #[test]
@@ -323,7 +325,7 @@ fn deleting_takes_the_task_out() {
 
 #[test]
 fn the_time_is_written_only_by_edits_that_have_one() {
-    assert!(!update(COMPACT, "s-1", |t| t.state = State::Running).contains(AT));
+    assert!(!update(COMPACT, "s-1", |t| t.state = TaskState::Running).contains(AT));
     let none = r#"{"specs":[{"id":"s","tasks":[{"id":"a","description":"A"}]}]}"#;
     let out = edit(none, &[retire("a", Retirement::Skipped, None)]);
     assert!(out.ends_with(&format!(r#""status":"completed"}}],"updatedAt":"{AT}"}}"#)), "{out}");
@@ -344,14 +346,14 @@ fn a_stamp_says_when_and_by_whom() {
 fn what_the_format_cannot_hold_is_refused() {
     let moved = Task { spec: Some("login".into()), ..task(PRETTY, "avatar-1") };
     for edit in [
-        Edit::AddIssue(Issue::default()),
-        Edit::UpdateIssue(Issue::default()),
-        Edit::RemoveIssue("i-1".into()),
-        Edit::UseSpec("a.md".into()),
-        Edit::AcceptSpec { spec: "a.md".into(), at: AT.into() },
-        Edit::UpdateTask(moved),
+        PlanEdit::AddIssue(Issue::default()),
+        PlanEdit::UpdateIssue(Issue::default()),
+        PlanEdit::RemoveIssue("i-1".into()),
+        PlanEdit::UseSpec("a.md".into()),
+        PlanEdit::AcceptSpec { spec: "a.md".into(), at: AT.into() },
+        PlanEdit::UpdateTask(moved),
     ] {
-        let error = Implementation.edit(PRETTY, &[edit]).unwrap_err();
+        let error = ImplementationCodec.edit(PRETTY, &[edit]).unwrap_err();
         assert!(error.to_string().starts_with("implementation.json cannot hold "), "{error}");
     }
 }
@@ -360,7 +362,7 @@ fn what_the_format_cannot_hold_is_refused() {
 fn edits_of_unknown_ambiguous_or_taken_ids_are_refused() {
     let twice = "{\"specs\":[{\"id\":\"s\",\"tasks\":[{\"id\":\"a\",\"description\":\"1\"},\n\
         {\"id\":\"b\",\"description\":\"2\"}]},\n{\"id\":\"s\",\"tasks\":[{\"id\":\"a\",\"description\":\"3\"}]}]}";
-    let fails = |edit: Edit| Implementation.edit(twice, &[edit]).unwrap_err();
+    let fails = |edit: PlanEdit| ImplementationCodec.edit(twice, &[edit]).unwrap_err();
     let ambiguous = EditError::Ambiguous { id: "a".into(), lines: (1, 3) };
     assert_eq!(fails(accept("a")), ambiguous);
     assert_eq!(fails(accept("z")), EditError::Unknown("z".into()));
@@ -369,8 +371,8 @@ fn edits_of_unknown_ambiguous_or_taken_ids_are_refused() {
     let two_specs = fails(add(named("c", "C", Some("s"))));
     let expected = "line 3: \"s\" stands for more than one spec; give each its own id";
     assert_eq!(two_specs.to_string(), expected);
-    let same = Edit::UpdateTask(Task { name: "B".into(), ..task(twice, "b") });
-    assert!(Implementation.edit(twice, &[same]).is_ok(), "its spec was not asked for");
+    let same = PlanEdit::UpdateTask(Task { name: "B".into(), ..task(twice, "b") });
+    assert!(ImplementationCodec.edit(twice, &[same]).is_ok(), "its spec was not asked for");
 }
 
 #[test]

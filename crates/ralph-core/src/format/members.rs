@@ -1,6 +1,6 @@
 //! A task as members of a JSON object, for the two formats that keep tasks in place.
 //!
-//! Each format names its members in a [`Keys`] table and says how it spells states; reading, the
+//! Each format names its members in a [`MemberKeys`] table and says how it spells states; reading, the
 //! effect of an edit on a task, and the comparison that leaves equal members alone are the same.
 
 use std::collections::BTreeMap;
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::format::EditError;
-use crate::json::{Fields, JsonError, MemberChange, Node};
-use crate::plan::{Edit, Id, Priority, Retirement, State, Task};
+use crate::json::{JsonError, JsonFields, JsonNode, MemberChange};
+use crate::plan::{Id, PlanEdit, Priority, Retirement, Task, TaskState};
 
 /// Names of a task's members in one format. Each format handles states and ids itself.
-pub(super) struct Keys {
+pub(super) struct MemberKeys {
     pub(super) name: &'static str,
     pub(super) notes: &'static str,
     pub(super) skills: &'static str,
@@ -34,17 +34,17 @@ pub(super) struct Keys {
 }
 
 /// Members with their values in the order of a new task; null stands for "no such member".
-pub(super) type Values = Vec<(&'static str, Value)>;
+pub(super) type MemberValues = Vec<(&'static str, Value)>;
 
 /// Read what `keys` names. State, spec and line are left to the format.
-pub(super) fn read(fields: &Fields<'_, '_>, keys: &Keys) -> Result<Task, JsonError> {
+pub(super) fn read(fields: &JsonFields<'_, '_>, keys: &MemberKeys) -> Result<Task, JsonError> {
     let id = |key: &str| fields.string(key).map(|id| id.map(Id::new));
     let rank = |key: &str| fields.word(key, "high, medium or low", Priority::from_word);
     Ok(Task {
         id: Id::new(own_id(fields)?),
         name: fields.required(keys.name)?.into_owned(),
         spec: None,
-        state: State::Pending,
+        state: TaskState::Pending,
         notes: fields.string(keys.notes)?.filter(|notes| !notes.is_empty()),
         accept: fields.strings(keys.accept)?,
         deps: fields.strings(keys.deps)?.into_iter().map(Id::new).collect(),
@@ -67,7 +67,7 @@ pub(super) fn read(fields: &Fields<'_, '_>, keys: &Keys) -> Result<Task, JsonErr
 }
 
 /// The `id` of a task or a spec, which must say something.
-pub(super) fn own_id(fields: &Fields<'_, '_>) -> Result<String, JsonError> {
+pub(super) fn own_id(fields: &JsonFields<'_, '_>) -> Result<String, JsonError> {
     let id = fields.required("id")?;
     match fields.get("id") {
         Some(node) if id.trim().is_empty() => fields.wrong("id", node, "a word"),
@@ -77,9 +77,9 @@ pub(super) fn own_id(fields: &Fields<'_, '_>) -> Result<String, JsonError> {
 
 /// Return the items of the array at `key`, or `None` if the field is absent.
 pub(super) fn items<'n>(
-    fields: &Fields<'_, 'n>,
+    fields: &JsonFields<'_, 'n>,
     key: &str,
-) -> Result<Option<&'n [Node]>, JsonError> {
+) -> Result<Option<&'n [JsonNode]>, JsonError> {
     match fields.get(key) {
         None => Ok(None),
         Some(node) => match node.items() {
@@ -90,7 +90,7 @@ pub(super) fn items<'n>(
 }
 
 /// The members that `keys` names, name and notes first.
-pub(super) fn values(task: &Task, keys: &Keys) -> Values {
+pub(super) fn values(task: &Task, keys: &MemberKeys) -> MemberValues {
     let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
     let id = |id: &Option<Id>| id.as_ref().map_or(Value::Null, |id| id.as_str().into());
     let rank = |rank: Option<Priority>| rank.map_or(Value::Null, |rank| rank.as_str().into());
@@ -118,7 +118,7 @@ pub(super) fn values(task: &Task, keys: &Keys) -> Values {
 }
 
 /// Return the changes that turn members with the values `old` into members with the values `new`.
-pub(super) fn changes(old: &Values, new: Values) -> Vec<MemberChange> {
+pub(super) fn changes(old: &MemberValues, new: MemberValues) -> Vec<MemberChange> {
     let differs = |&(key, ref value): &(&str, Value)| {
         old.iter().find(|(k, _)| *k == key).is_none_or(|(_, was)| was != value)
     };
@@ -137,7 +137,7 @@ pub(super) fn object(values: impl IntoIterator<Item = (&'static str, Value)>) ->
 
 /// Result of a batch of edits for one task.
 #[derive(Clone)]
-pub(super) struct Outcome {
+pub(super) struct TaskEditOutcome {
     /// The task as it is to be; `None` when it goes away.
     pub(super) task: Option<Task>,
     /// Why it was skipped, where that was said: the model has no place for it, the files do.
@@ -145,64 +145,67 @@ pub(super) struct Outcome {
 }
 
 /// Return the id of the existing task that an edit changes, or `None` for other edits.
-pub(super) fn target(edit: &Edit) -> Option<&Id> {
+pub(super) fn target(edit: &PlanEdit) -> Option<&Id> {
     match edit {
-        Edit::UpdateTask(task) => Some(&task.id),
-        Edit::Retire { id, .. } | Edit::Reject { id, .. } => Some(id),
+        PlanEdit::UpdateTask(task) => Some(&task.id),
+        PlanEdit::Retire { id, .. } | PlanEdit::Reject { id, .. } => Some(id),
         _ => None,
     }
 }
 
 /// Return the result of applying `edit` to `task`. The edit must be about this task.
-pub(super) fn outcome(task: &Task, edit: &Edit) -> Outcome {
+pub(super) fn outcome(task: &Task, edit: &PlanEdit) -> TaskEditOutcome {
     let changed = match edit {
-        Edit::UpdateTask(new) => new.clone(),
-        Edit::Reject { reason, .. } => Task {
-            state: State::Pending,
+        PlanEdit::UpdateTask(new) => new.clone(),
+        PlanEdit::Reject { reason, .. } => Task {
+            state: TaskState::Pending,
             retries: task.retries.saturating_add(1),
             reject: Some(reason.clone()),
             done_at: None,
             ..task.clone()
         },
-        Edit::Retire { how: Retirement::Deleted, .. } => {
-            return Outcome { task: None, skip_reason: None };
+        PlanEdit::Retire { how: Retirement::Deleted, .. } => {
+            return TaskEditOutcome { task: None, skip_reason: None };
         }
-        Edit::Retire { how: Retirement::Skipped, reason, .. } => {
-            let task = Task { state: State::Skipped, ..task.clone() };
-            return Outcome {
+        PlanEdit::Retire { how: Retirement::Skipped, reason, .. } => {
+            let task = Task { state: TaskState::Skipped, ..task.clone() };
+            return TaskEditOutcome {
                 task: Some(task),
                 skip_reason: reason.clone().filter(|r| !r.is_empty()),
             };
         }
-        Edit::Retire { how: Retirement::Failed, reason, .. } => {
-            Task { state: State::Failed(reason.clone()), ..task.clone() }
+        PlanEdit::Retire { how: Retirement::Failed, reason, .. } => {
+            Task { state: TaskState::Failed(reason.clone()), ..task.clone() }
         }
-        Edit::Retire { how: Retirement::Accepted, at, .. } => {
+        PlanEdit::Retire { how: Retirement::Accepted, at, .. } => {
             // Accepting twice does not move the date of the first time.
-            let accepted = task.state == State::Accepted;
+            let accepted = task.state == TaskState::Accepted;
             let first = task.done_at.clone().filter(|_| accepted);
             let done_at = Some(first.unwrap_or_else(|| at.clone()));
-            Task { state: State::Accepted, done_at, ..task.clone() }
+            Task { state: TaskState::Accepted, done_at, ..task.clone() }
         }
         _ => task.clone(),
     };
-    Outcome { task: Some(changed), skip_reason: None }
+    TaskEditOutcome { task: Some(changed), skip_reason: None }
 }
 
 /// Return a name for an edit that JSON formats cannot store. `None` means that they can.
-pub(super) fn unsupported(edit: &Edit) -> Option<&'static str> {
+pub(super) fn unsupported(edit: &PlanEdit) -> Option<&'static str> {
     match edit {
-        Edit::AddIssue(_) | Edit::UpdateIssue(_) | Edit::RemoveIssue(_) => Some("issues"),
-        Edit::UseSpec(_) => Some("a current spec"),
-        Edit::AcceptSpec { .. } => Some("the acceptance of a whole spec"),
-        Edit::AddTask { .. } | Edit::UpdateTask(_) | Edit::Retire { .. } | Edit::Reject { .. } => {
-            None
+        PlanEdit::AddIssue(_) | PlanEdit::UpdateIssue(_) | PlanEdit::RemoveIssue(_) => {
+            Some("issues")
         }
+        PlanEdit::UseSpec(_) => Some("a current spec"),
+        PlanEdit::AcceptSpec { .. } => Some("the acceptance of a whole spec"),
+        PlanEdit::AddTask { .. }
+        | PlanEdit::UpdateTask(_)
+        | PlanEdit::Retire { .. }
+        | PlanEdit::Reject { .. } => None,
     }
 }
 
 /// Places of all ids: the index in the plan for tasks of the file, a `P` for new tasks.
-pub(super) struct Places<'p, P> {
+pub(super) struct IdPlaces<'p, P> {
     tasks: &'p [Task],
     first: BTreeMap<&'p Id, usize>,
     again: BTreeMap<&'p Id, usize>,
@@ -210,14 +213,14 @@ pub(super) struct Places<'p, P> {
 }
 
 /// Task that a new task is placed after.
-pub(super) enum Anchor<P> {
+pub(super) enum TaskAnchor<P> {
     /// A task of the file, by its place in the plan.
     Old(usize),
     /// A task that the same batch adds.
     New(P),
 }
 
-impl<'p, P: Copy> Places<'p, P> {
+impl<'p, P: Copy> IdPlaces<'p, P> {
     pub(super) fn of(tasks: &'p [Task]) -> Self {
         let mut first = BTreeMap::new();
         let mut again = BTreeMap::new();
@@ -242,10 +245,10 @@ impl<'p, P: Copy> Places<'p, P> {
     }
 
     /// The task that a new one is to follow.
-    pub(super) fn anchor(&self, id: &Id) -> Result<Anchor<P>, EditError> {
+    pub(super) fn anchor(&self, id: &Id) -> Result<TaskAnchor<P>, EditError> {
         match self.new.get(id) {
-            Some(&place) => Ok(Anchor::New(place)),
-            None => self.find(id).map(Anchor::Old),
+            Some(&place) => Ok(TaskAnchor::New(place)),
+            None => self.find(id).map(TaskAnchor::Old),
         }
     }
 

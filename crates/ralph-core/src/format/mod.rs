@@ -2,8 +2,8 @@
 //!
 //! # Theory of operation
 //!
-//! The file's text is the truth. [`Codec::parse`] makes a [`Plan`] of it, strictly: whatever is
-//! damaged is an error with its line, never dropped. [`Codec::edit`] works out byte splices for a
+//! The file's text is the truth. [`PlanCodec::parse`] makes a [`Plan`] of it, strictly: whatever is
+//! damaged is an error with its line, never dropped. [`PlanCodec::edit`] works out byte splices for a
 //! batch of edits, so that unknown fields, comments, order, indentation and line ends survive; a
 //! text without edits is returned byte for byte. Nobody keeps a second representation that could
 //! drift: after an edit the new text is parsed again, before it reaches the disk.
@@ -20,12 +20,12 @@ use std::fmt;
 
 pub use detect::detect;
 
-use crate::plan::{Edit, Id, Plan};
+use crate::plan::{Id, Plan, PlanEdit};
 use crate::word_enum::word_enum;
 
 word_enum! {
     /// Format of a plan file.
-    Format {
+    PlanFormat {
         /// ralph's own: one JSON record a line.
         Jsonl = "jsonl",
         /// plan.json of Ralph Deluxe.
@@ -37,7 +37,7 @@ word_enum! {
     }
 }
 
-impl Format {
+impl PlanFormat {
     /// The usual file name, which is also how messages call the format.
     pub fn file_name(self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for PlanFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.file_name())
     }
@@ -122,17 +122,17 @@ pub enum EditError {
     /// The format has no place for this.
     #[error("{format} cannot hold {what}")]
     Unsupported {
-        format: Format,
+        format: PlanFormat,
         /// Thing that the format cannot store, as a noun phrase.
         what: String,
     },
     /// Two edits of one batch want the same bytes: a mistake in ralph, not in the file.
     #[error(transparent)]
-    Overlap(#[from] crate::text::Overlap),
+    Overlap(#[from] crate::text::SpliceOverlap),
 }
 
 /// One plan format: text to plan, and edits to text.
-pub trait Codec {
+pub trait PlanCodec {
     /// Read the text. Anything damaged is an error.
     fn parse(&self, text: &str) -> Result<Plan, ParseError>;
 
@@ -142,10 +142,15 @@ pub trait Codec {
     }
 
     /// The text with `edits` made, every other byte as it was.
-    fn edit(&self, text: &str, edits: &[Edit]) -> Result<String, EditError>;
+    fn edit(&self, text: &str, edits: &[PlanEdit]) -> Result<String, EditError>;
 
     /// The same for whoever has parsed the text already: `plan` is what it says.
-    fn edit_parsed(&self, _plan: &Plan, text: &str, edits: &[Edit]) -> Result<String, EditError> {
+    fn edit_parsed(
+        &self,
+        _plan: &Plan,
+        text: &str,
+        edits: &[PlanEdit],
+    ) -> Result<String, EditError> {
         self.edit(text, edits)
     }
 
@@ -164,12 +169,12 @@ pub trait Codec {
 }
 
 /// Return the codec of a format.
-pub fn codec(format: Format) -> &'static dyn Codec {
+pub fn codec(format: PlanFormat) -> &'static dyn PlanCodec {
     match format {
-        Format::Jsonl => &jsonl::Jsonl,
-        Format::Deluxe => &deluxe::Deluxe,
-        Format::Progress => &progress::Progress,
-        Format::Implementation => &implementation::Implementation,
+        PlanFormat::Jsonl => &jsonl::JsonlCodec,
+        PlanFormat::Deluxe => &deluxe::DeluxeCodec,
+        PlanFormat::Progress => &progress::ProgressCodec,
+        PlanFormat::Implementation => &implementation::ImplementationCodec,
     }
 }
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{Failures, GateRunResult, Need};
+use super::model::{GateFailures, GateNeed, GateRunResult};
 
 /// Result of a gate at the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Baseline {
     Green,
     /// The gate was red, with these failures.
-    Red(Box<Failures>),
+    Red(Box<GateFailures>),
 }
 
 /// Known results of the gates at the base, by command.
@@ -48,8 +48,8 @@ impl Baselines {
     /// Whether a gate cannot be run, and the attempt has nothing to do with it: it ended in the same way
     /// at the base.
     pub fn cannot_run(&self, run: &GateRunResult) -> bool {
-        let same = |before: &Failures| before.text == run.failures.text;
-        let counts = run.never_ran() && run.check.need == Need::Required;
+        let same = |before: &GateFailures| before.text == run.failures.text;
+        let counts = run.never_ran() && run.check.need == GateNeed::Required;
         counts && matches!(self.get(run), Some(Baseline::Red(before)) if same(before))
     }
 
@@ -57,7 +57,7 @@ impl Baselines {
     /// before the verdict. None of them is worth it when another one blocks already.
     pub fn wanted<'a>(&self, runs: &'a [GateRunResult]) -> Vec<&'a GateRunResult> {
         let counts =
-            |run: &&GateRunResult| !run.check.is_green() && run.check.need == Need::Required;
+            |run: &&GateRunResult| !run.check.is_green() && run.check.need == GateNeed::Required;
         let red = runs.iter().filter(counts);
         let blocks = |run: &GateRunResult| self.get(run) == Some(&Baseline::Green);
         if red.clone().any(blocks) {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::model::{Ending, Need};
+use super::model::{GateEnding, GateNeed};
 use crate::config::GateKind;
 use crate::prompt::markdown::fenced;
 use crate::text::clip;
@@ -30,10 +30,10 @@ pub struct GateCheck {
     pub kind: GateKind,
     /// Whether a failure of the gate fails the attempt.
     #[serde(default)]
-    pub need: Need,
+    pub need: GateNeed,
     /// Way in which the command ended.
     #[serde(default)]
-    pub ending: Ending,
+    pub ending: GateEnding,
     /// Meaning of the result for the attempt, with the names of the failures.
     #[serde(flatten)]
     pub standing: GateStanding,

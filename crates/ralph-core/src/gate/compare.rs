@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::model::Failures;
+use super::model::GateFailures;
 use super::runners::MOST_RAN;
 
 /// Result of comparing the failures of a run with those at the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Comparison {
+pub enum FailureComparison {
     /// These failures are new.
     New(Vec<String>),
     /// All of them failed before as well.
@@ -17,7 +17,7 @@ pub enum Comparison {
 }
 
 /// Compare the failures of a gate that was red at the base with those of now.
-pub fn compare(base: &Failures, now: &Failures) -> Comparison {
+pub fn compare(base: &GateFailures, now: &GateFailures) -> FailureComparison {
     if let Some(program) = &now.missing_program {
         return missing_program(base, program);
     }
@@ -25,13 +25,13 @@ pub fn compare(base: &Failures, now: &Failures) -> Comparison {
         return broken_off(base, now, how);
     }
     match compare_names(base, now) {
-        Comparison::AllOld => compare_numbers(base, now),
+        FailureComparison::AllOld => compare_numbers(base, now),
         other => other,
     }
 }
 
 /// Compare the failures by the names in the outputs: tests, errors, warnings.
-fn compare_names(base: &Failures, now: &Failures) -> Comparison {
+fn compare_names(base: &GateFailures, now: &GateFailures) -> FailureComparison {
     if !now.tests.is_empty() {
         return tests(base, now);
     }
@@ -48,19 +48,19 @@ fn compare_names(base: &Failures, now: &Failures) -> Comparison {
     }
     // With no name at all, only the very same text is a reason to believe in the same failure.
     match (&base.broken_off, base.text == now.text) {
-        (None, true) => Comparison::AllOld,
+        (None, true) => FailureComparison::AllOld,
         _ => cannot("it was red before, and its output does not say what fails"),
     }
 }
 
 /// Compare how many tests ran and failed, where everything that is named is old: a test that is gone, or that fails
 /// without a name, is in no list.
-fn compare_numbers(base: &Failures, now: &Failures) -> Comparison {
+fn compare_numbers(base: &GateFailures, now: &GateFailures) -> FailureComparison {
     let nameless = now.tests.is_empty() && now.errors.is_empty() && now.warnings.is_empty();
     let failed = now.failed.max(now.tests.len() as u64);
     if failed > base.failed {
         let why = format!("{failed} failed by its own count, {} before", base.failed);
-        return if nameless { Comparison::New(vec![why]) } else { cannot(&why) };
+        return if nameless { FailureComparison::New(vec![why]) } else { cannot(&why) };
     }
     let (before, after) = (base.passed + base.failed, now.passed + failed);
     if base.passed > 0 && after < before {
@@ -79,28 +79,28 @@ fn compare_numbers(base: &Failures, now: &Failures) -> Comparison {
     if let Some(error) = now.errors.keys().find(|error| !base.errors.contains_key(*error)) {
         return cannot(&format!("its output has an error that was not there before: {error}"));
     }
-    Comparison::AllOld
+    FailureComparison::AllOld
 }
 
 /// Nothing was tested where the command has nothing to run.
-fn missing_program(base: &Failures, program: &str) -> Comparison {
+fn missing_program(base: &GateFailures, program: &str) -> FailureComparison {
     let why = format!("it could not start: `{program}` is not there");
     match base.missing_program {
         Some(_) => cannot(&why),
-        None => Comparison::New(vec![why]),
+        None => FailureComparison::New(vec![why]),
     }
 }
 
 /// An output that stops in the middle lists no failures that could be trusted to be all.
-fn broken_off(base: &Failures, now: &Failures, how: &str) -> Comparison {
+fn broken_off(base: &GateFailures, now: &GateFailures, how: &str) -> FailureComparison {
     if base.broken_off.as_deref() == Some(how) {
         return cannot(&format!("it {how} before and now, so nobody knows what else would fail"));
     }
     let new = now.tests.difference(&base.tests).cloned();
-    Comparison::New(new.chain([how.to_owned()]).collect())
+    FailureComparison::New(new.chain([how.to_owned()]).collect())
 }
 
-fn tests(base: &Failures, now: &Failures) -> Comparison {
+fn tests(base: &GateFailures, now: &GateFailures) -> FailureComparison {
     let unknown: Vec<String> = now.tests.difference(&base.tests).cloned().collect();
     // A test that was seen to pass, or whose whole group was seen to end, did not fail before.
     let passed = |name: &String| base.ran.contains(name) || base.ran.contains(group(name));
@@ -109,7 +109,7 @@ fn tests(base: &Failures, now: &Failures) -> Comparison {
         Some(_) => unknown.iter().filter(|name| passed(name)).cloned().collect(),
     };
     match (new.is_empty(), unknown.is_empty()) {
-        (false, _) => Comparison::New(new),
+        (false, _) => FailureComparison::New(new),
         (true, false) => cannot(&format!(
             "{} may have failed before: {}",
             unknown.join(", "),
@@ -124,15 +124,15 @@ fn tests(base: &Failures, now: &Failures) -> Comparison {
 
 /// One command may be several (`npm test; npm run lint`), and then old tests excuse no new errors.
 /// Error-like lines may also be part of what a test writes, so they do not convict either.
-fn besides(base: &Failures, now: &Failures) -> Comparison {
+fn besides(base: &GateFailures, now: &GateFailures) -> FailureComparison {
     let new = more_than(&base.errors, &now.errors);
     match new.is_empty() {
-        true => Comparison::AllOld,
+        true => FailureComparison::AllOld,
         false => cannot(&format!("the tests failed before, but this is new: {}", new.join("; "))),
     }
 }
 
-fn base_is_partial(base: &Failures) -> Option<String> {
+fn base_is_partial(base: &GateFailures) -> Option<String> {
     let broken = base.broken_off.as_ref().map(|how| format!("the run {how}"));
     broken.or_else(|| base.partial.clone())
 }
@@ -145,22 +145,22 @@ fn group(name: &str) -> &str {
 fn complaints(
     before: &BTreeMap<String, u32>,
     after: &BTreeMap<String, u32>,
-    base: &Failures,
-    now: &Failures,
-) -> Comparison {
+    base: &GateFailures,
+    now: &GateFailures,
+) -> FailureComparison {
     let new = more_than(before, after);
     // Where nothing of the kind was there before, the base came further (its tests ran) or failed
     // for a reason that cannot be read.
     let readable = !before.is_empty() || !base.tests.is_empty();
     match (new.is_empty(), base_is_partial(base), &now.partial) {
-        (false, None, _) if readable => Comparison::New(new),
+        (false, None, _) if readable => FailureComparison::New(new),
         (false, why, _) => cannot(&format!(
             "these may have been there before: {}{}",
             new.join("; "),
             why.map_or_else(String::new, |why| format!(" ({why})"))
         )),
         (true, _, Some(why)) => cannot(why),
-        (true, _, None) => Comparison::AllOld,
+        (true, _, None) => FailureComparison::AllOld,
     }
 }
 
@@ -170,8 +170,8 @@ fn more_than(before: &BTreeMap<String, u32>, after: &BTreeMap<String, u32>) -> V
     after.iter().filter(is_new).map(|(text, _)| text.clone()).collect()
 }
 
-fn cannot(why: &str) -> Comparison {
-    Comparison::CannotTell(why.to_owned())
+fn cannot(why: &str) -> FailureComparison {
+    FailureComparison::CannotTell(why.to_owned())
 }
 
 #[cfg(test)]

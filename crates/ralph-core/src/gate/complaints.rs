@@ -13,17 +13,17 @@ const MOST: usize = 5000;
 const LONGEST: usize = 400;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Severity {
+enum ComplaintSeverity {
     Error,
     Warning,
 }
 
 /// Gathers complaints from the lines of an output.
 #[derive(Debug, Default)]
-pub(super) struct Complaints {
+pub(super) struct ComplaintReader {
     root: String,
     /// A message whose place comes in a later line.
-    open: Option<(Severity, String)>,
+    open: Option<(ComplaintSeverity, String)>,
     /// A file whose complaints come in later lines.
     file: Option<String>,
     pub(super) errors: BTreeMap<String, u32>,
@@ -31,7 +31,7 @@ pub(super) struct Complaints {
     pub(super) too_many: bool,
 }
 
-impl Complaints {
+impl ComplaintReader {
     pub(super) fn new(root: &str) -> Self {
         Self { root: root.to_owned(), ..Self::default() }
     }
@@ -65,14 +65,14 @@ impl Complaints {
         }
     }
 
-    fn add(&mut self, severity: Severity, file: &str, message: &str) {
+    fn add(&mut self, severity: ComplaintSeverity, file: &str, message: &str) {
         let file = without_root(file.trim(), &self.root);
         let file = file.trim_start_matches("./");
         let message = without_root(message.trim(), &self.root);
         let text = clip(&format!("{file}: {message}"), LONGEST);
         let into = match severity {
-            Severity::Error => &mut self.errors,
-            Severity::Warning => &mut self.warnings,
+            ComplaintSeverity::Error => &mut self.errors,
+            ComplaintSeverity::Warning => &mut self.warnings,
         };
         if into.len() < MOST || into.contains_key(&text) {
             *into.entry(text).or_default() += 1;
@@ -83,7 +83,7 @@ impl Complaints {
 }
 
 /// `error[E0308]: mismatched types` and `warning: unused`, whose place follows.
-fn headline(line: &str) -> Option<(Severity, String)> {
+fn headline(line: &str) -> Option<(ComplaintSeverity, String)> {
     const SUMS: [&str; 9] = [
         "could not compile",
         "aborting due to",
@@ -105,12 +105,12 @@ fn headline(line: &str) -> Option<(Severity, String)> {
     (plain && !is_sum).then(|| (severity, line.to_owned()))
 }
 
-fn severity_of(text: &str) -> Option<Severity> {
+fn severity_of(text: &str) -> Option<ComplaintSeverity> {
     let lower = text.get(..8.min(text.len())).unwrap_or(text).to_ascii_lowercase();
     if lower.starts_with("error") || lower.starts_with("fatal") {
-        Some(Severity::Error)
+        Some(ComplaintSeverity::Error)
     } else if lower.starts_with("warn") {
-        Some(Severity::Warning)
+        Some(ComplaintSeverity::Warning)
     } else {
         None
     }
@@ -130,10 +130,10 @@ fn place_file(place: &str) -> &str {
 }
 
 /// `a.c:3:5: error: …`, `a.py:3: E501 …`, `a.ts(3,5): error …`, `a.ts:3:5 - error …`, `Diff in a.rs:3:`.
-fn in_one_line(line: &str) -> Option<(&str, Severity, &str)> {
+fn in_one_line(line: &str) -> Option<(&str, ComplaintSeverity, &str)> {
     if let Some(place) = line.strip_prefix("Diff in ") {
         let (file, _) = place.split_once(':').or_else(|| place.split_once(" at line "))?;
-        return Some((file, Severity::Error, "not formatted"));
+        return Some((file, ComplaintSeverity::Error, "not formatted"));
     }
     // `a.ts:3:5 - error TS2322: Type …` has a colon later.
     let (place, message) = match line.split_once(": ") {
@@ -151,7 +151,7 @@ fn in_one_line(line: &str) -> Option<(&str, Severity, &str)> {
     if ["note", "info", "help", "hint"].iter().any(|word| message.starts_with(word)) {
         return None;
     }
-    let severity = severity_of(message).unwrap_or(Severity::Error);
+    let severity = severity_of(message).unwrap_or(ComplaintSeverity::Error);
     Some((file, severity, message))
 }
 
@@ -168,12 +168,16 @@ fn is_place(text: &str) -> bool {
 
 /// `  3:5  error  message  rule` of eslint, below the name of its file; and shellcheck's
 /// `^-- SC2086 (info): …`.
-fn of_table(line: &str) -> Option<(Severity, &str)> {
+fn of_table(line: &str) -> Option<(ComplaintSeverity, &str)> {
     let text = line.trim();
     if let Some(rest) = text.strip_prefix('^') {
         let rest = rest.trim_start_matches(['-', '^', ' ']);
         let level = rest.strip_prefix("SC")?.split_once(" (")?.1;
-        let severity = if level.starts_with("error") { Severity::Error } else { Severity::Warning };
+        let severity = if level.starts_with("error") {
+            ComplaintSeverity::Error
+        } else {
+            ComplaintSeverity::Warning
+        };
         return Some((severity, rest));
     }
     let (place, rest) = text.split_once(' ')?;
@@ -197,7 +201,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> (Vec<String>, Vec<String>) {
-        let mut complaints = Complaints::new("/work/tree");
+        let mut complaints = ComplaintReader::new("/work/tree");
         text.lines().for_each(|line| complaints.line(line));
         complaints.close();
         let names = |map: &BTreeMap<String, u32>| {

@@ -3,7 +3,7 @@
 //! The fingerprint of a text knows no numbers, because times, places, ids and ports change from run to run. A count
 //! that changes says that something else fails now, so counts have a fingerprint of their own.
 
-use super::normal::Bag;
+use super::normal::LineBag;
 
 /// Words behind a number that is a time or a size.
 const UNITS: [&str; 24] = [
@@ -18,7 +18,7 @@ const PLACES: [&str; 20] = [
 ];
 
 /// Add the numbers of a line that count something, each with the word behind it.
-pub(super) fn add_counts(bag: &mut Bag, line: &str) {
+pub(super) fn add_counts(bag: &mut LineBag, line: &str) {
     let words: Vec<&str> = line.split_whitespace().collect();
     for (at, word) in words.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| words.get(at)).copied().unwrap_or_default();
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     fn print(line: &str) -> String {
-        let mut bag = Bag::default();
+        let mut bag = LineBag::default();
         add_counts(&mut bag, line);
         bag.name()
     }

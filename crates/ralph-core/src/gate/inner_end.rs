@@ -1,7 +1,7 @@
 //! The end of a program inside of a gate, as wrappers and runners tell it: `make`, `just` and scripts have an exit
 //! code of their own, which hides a crash or a program that is not installed.
 
-use super::model::Ending;
+use super::model::GateEnding;
 use super::normal::normal;
 use crate::text::clip;
 
@@ -20,7 +20,7 @@ const SIGNALS: [(&str, i32); 6] = [
 
 /// Reads the lines of an output for crashes and for programs that are not there.
 #[derive(Debug, Default)]
-pub(super) struct InnerEnds {
+pub(super) struct InnerEndReader {
     crash: Option<String>,
     /// A panic of the main thread. Tests that run there end with a summary, which takes it back.
     panic: Option<String>,
@@ -28,7 +28,7 @@ pub(super) struct InnerEnds {
     told_missing: Option<String>,
 }
 
-impl InnerEnds {
+impl InnerEndReader {
     /// Process one line of the output, which has no color codes.
     pub(super) fn line(&mut self, line: &str) {
         if let Some(crash) = crash(line) {
@@ -52,18 +52,18 @@ impl InnerEnds {
 
     /// The program that is not there. Where tests ran, a line about a missing program may be their own, and only
     /// the exit code of a shell counts.
-    pub(super) fn missing_program(self, tests_ran: TestsRan) -> Option<String> {
+    pub(super) fn missing_program(self, tests_ran: TestEvidence) -> Option<String> {
         match (self.told_missing, tests_ran) {
             (Some(told), _) => Some(self.missing.unwrap_or(told)),
-            (None, TestsRan::None) => self.missing,
-            (None, TestsRan::Some) => None,
+            (None, TestEvidence::None) => self.missing,
+            (None, TestEvidence::Some) => None,
         }
     }
 }
 
 /// Whether an output shows that tests ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TestsRan {
+pub(super) enum TestEvidence {
     None,
     Some,
 }
@@ -78,14 +78,14 @@ fn inner_code(line: &str) -> Option<i32> {
 
 fn crash(line: &str) -> Option<String> {
     if let Some(code) = inner_code(line) {
-        return Ending::Code(code).broken_off();
+        return GateEnding::Code(code).broken_off();
     }
     let text = line.trim();
     if let Some((_, signal)) = text.split_once("(signal: ")
         && text.contains("process didn't exit successfully: ")
     {
         let digits = signal.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-        return Ending::Signal(digits.parse().ok()?).broken_off();
+        return GateEnding::Signal(digits.parse().ok()?).broken_off();
     }
     let runner_died = ["Fatal Python error: ", "INTERNALERROR> ", "FATAL ERROR: "];
     if runner_died.iter().any(|begin| text.starts_with(begin)) {
@@ -96,7 +96,7 @@ fn crash(line: &str) -> Option<String> {
     // `Aborted` may begin a sentence; behind the words comes nothing, or the command in columns.
     let rest = reported[signal.0.len()..].trim_end();
     let is_report = rest.is_empty() || rest.starts_with("  ") || rest.contains("(core dumped)");
-    Ending::Signal(signal.1).broken_off().filter(|_| is_report)
+    GateEnding::Signal(signal.1).broken_off().filter(|_| is_report)
 }
 
 /// The part of a line where a shell or `make` names a signal: the whole line, the text behind
@@ -141,8 +141,8 @@ fn missing_program(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> InnerEnds {
-        let mut ends = InnerEnds::default();
+    fn read(text: &str) -> InnerEndReader {
+        let mut ends = InnerEndReader::default();
         text.lines().for_each(|line| ends.line(line));
         ends
     }
@@ -202,13 +202,13 @@ mod tests {
             ("zsh:1: command not found: tox", "tox"),
             ("/usr/bin/env: ‘node’: No such file or directory", "node"),
         ] {
-            let found = read(text).missing_program(TestsRan::None);
+            let found = read(text).missing_program(TestEvidence::None);
             assert_eq!(found.as_deref(), Some(program), "{text}");
         }
         for text in ["cat: a.txt: No such file or directory", "page: not found", "fine"] {
-            assert_eq!(read(text).missing_program(TestsRan::None), None, "{text}");
+            assert_eq!(read(text).missing_program(TestEvidence::None), None, "{text}");
         }
         let own_words = read("sh: 1: nope: not found");
-        assert_eq!(own_words.missing_program(TestsRan::Some), None, "a test may write this");
+        assert_eq!(own_words.missing_program(TestEvidence::Some), None, "a test may write this");
     }
 }

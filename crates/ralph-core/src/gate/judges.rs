@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 pub use paths::{JudgeKind, JudgeNames};
 
 use crate::word_enum::word_enum;
-use cases::{Case, cases, test_code};
-use code::Language;
+use cases::{TestItem, cases, test_code};
+use code::SourceLanguage;
 
 /// Longest text that is looked into; a longer one (nobody wrote it by hand) counts as changed, no more.
 const LONGEST: usize = 512 * 1024;
@@ -43,7 +43,7 @@ pub struct FileChange<'a> {
 
 word_enum! {
     /// Extent of a change to a judge.
-    Extent {
+    ChangeExtent {
         /// The judge is new.
         Added = "added",
         /// Something was added to it, and all that was there is as it was.
@@ -57,14 +57,14 @@ word_enum! {
 
 /// A judge that does not judge as strictly as it did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Weakened {
+pub struct JudgeWeakening {
     /// The test, where it is one.
     pub test: Option<String>,
     /// Description of the weakening.
     pub how: String,
 }
 
-impl fmt::Display for Weakened {
+impl fmt::Display for JudgeWeakening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.test {
             Some(test) => write!(f, "{test}: {}", self.how),
@@ -81,11 +81,11 @@ pub struct JudgeChange {
     /// Kind of the judge.
     pub kind: JudgeKind,
     /// Extent of the change.
-    pub extent: Extent,
+    pub extent: ChangeExtent,
     /// Tests that are not there any more, here or in another changed file.
     pub deleted: Vec<String>,
     /// Tests and settings that are weaker than they were.
-    pub weakened: Vec<Weakened>,
+    pub weakened: Vec<JudgeWeakening>,
 }
 
 impl JudgeChange {
@@ -93,7 +93,7 @@ impl JudgeChange {
     /// lock file follows its manifest.
     pub fn is_blockable(&self) -> bool {
         let only_more = self.kind == JudgeKind::Tests
-            && matches!(self.extent, Extent::Added | Extent::Grown)
+            && matches!(self.extent, ChangeExtent::Added | ChangeExtent::Grown)
             && self.weakened.is_empty();
         !only_more && self.kind != JudgeKind::Lock
     }
@@ -117,23 +117,24 @@ impl std::fmt::Display for JudgeChange {
 ///
 /// `files` are the changed files for which [`JudgeNames::may_judge`] returns true.
 pub fn judge_changes(files: &[FileChange<'_>], names: &JudgeNames) -> Vec<JudgeChange> {
-    let read: Vec<Compared<'_>> = files.iter().map(|file| Compared::new(file, names)).collect();
+    let read: Vec<ComparedFile<'_>> =
+        files.iter().map(|file| ComparedFile::new(file, names)).collect();
     // A test that is gone here and new there has moved.
-    let moved: BTreeSet<&str> = read.iter().flat_map(Compared::new_names).collect();
+    let moved: BTreeSet<&str> = read.iter().flat_map(ComparedFile::new_names).collect();
     read.iter().filter_map(|file| file.judge(&moved)).collect()
 }
 
 /// A changed file with the tests of both its texts.
-struct Compared<'a> {
+struct ComparedFile<'a> {
     file: &'a FileChange<'a>,
     kind: Option<JudgeKind>,
-    old: Vec<Case>,
-    new: Vec<Case>,
+    old: Vec<TestItem>,
+    new: Vec<TestItem>,
 }
 
-impl<'a> Compared<'a> {
+impl<'a> ComparedFile<'a> {
     fn new(file: &'a FileChange<'a>, names: &JudgeNames) -> Self {
-        let read = |text: Option<&str>| match (text, Language::of(file.path)) {
+        let read = |text: Option<&str>| match (text, SourceLanguage::of(file.path)) {
             (Some(text), Some(language)) if text.len() <= LONGEST => cases(text, language),
             _ => Vec::new(),
         };
@@ -142,24 +143,27 @@ impl<'a> Compared<'a> {
     }
 
     fn new_names(&self) -> impl Iterator<Item = &str> {
-        let is_new = |case: &&Case| self.old.iter().all(|old| old.name != case.name);
+        let is_new = |case: &&TestItem| self.old.iter().all(|old| old.name != case.name);
         self.new.iter().filter(is_new).map(|case| case.leaf.as_str())
     }
 
     fn judge(&self, moved: &BTreeSet<&str>) -> Option<JudgeChange> {
         let path = self.file.path;
         let inline = self.kind.is_none();
-        if inline && (Language::of(path) != Some(Language::Rust) || !self.touches_inline_tests()) {
+        if inline
+            && (SourceLanguage::of(path) != Some(SourceLanguage::Rust)
+                || !self.touches_inline_tests())
+        {
             return None;
         }
         let kind = self.kind.unwrap_or(JudgeKind::Tests);
-        let gone = |case: &&Case| {
+        let gone = |case: &&TestItem| {
             case.is_test()
                 && self.new.iter().all(|new| new.name != case.name)
                 && !moved.contains(case.leaf.as_str())
         };
         let deleted = self.old.iter().filter(gone).map(|case| case.name.clone()).collect();
-        let mut weakened = weaken::tests(&self.old, &self.new, Language::of(path));
+        let mut weakened = weaken::tests(&self.old, &self.new, SourceLanguage::of(path));
         weakened.extend(weaken::settings(kind, self.file.before, self.file.after));
         Some(JudgeChange {
             path: path.to_owned(),
@@ -170,18 +174,18 @@ impl<'a> Compared<'a> {
         })
     }
 
-    fn extent(&self, inline: bool) -> Extent {
+    fn extent(&self, inline: bool) -> ChangeExtent {
         let (before, after) = match (self.file.before, self.file.after) {
-            (None, Some(_)) => return Extent::Added,
-            (_, None) => return Extent::Deleted,
+            (None, Some(_)) => return ChangeExtent::Added,
+            (_, None) => return ChangeExtent::Deleted,
             (Some(before), Some(after)) => (before, after),
         };
-        let kept = |old: &Case| self.new.iter().any(|new| new == old);
+        let kept = |old: &TestItem| self.new.iter().any(|new| new == old);
         let grown = match inline {
             true => is_within(&test_code(before), &test_code(after)),
             false => is_within(before, after),
         };
-        if grown && self.old.iter().all(kept) { Extent::Grown } else { Extent::Changed }
+        if grown && self.old.iter().all(kept) { ChangeExtent::Grown } else { ChangeExtent::Changed }
     }
 
     fn touches_inline_tests(&self) -> bool {

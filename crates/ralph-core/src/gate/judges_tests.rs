@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::GateKind;
-use crate::gate::{Gate, Need};
+use crate::gate::{Gate, GateNeed};
 
 fn changes_of(files: &[FileChange<'_>]) -> Vec<JudgeChange> {
     judge_changes(files, &JudgeNames::default())
@@ -51,7 +51,7 @@ fn the_script_of_a_gate_is_a_judge_even_where_lines_were_only_added() {
         name: "test".into(),
         command: command.into(),
         kind: GateKind::Test,
-        need: Need::Required,
+        need: GateNeed::Required,
         timeout: std::time::Duration::from_secs(1),
     };
     let names = JudgeNames::of_gates(&[gate("./check.sh"), gate("cd web && sh test.sh")]);
@@ -77,7 +77,10 @@ fn a_deleted_test_inside_a_source_is_named() {
         RUST,
         &RUST.replace("#[tokio::test(flavor = \"current_thread\")]", ""),
     );
-    assert_eq!((gone.deleted, gone.extent), (vec!["tests::waits".to_owned()], Extent::Changed));
+    assert_eq!(
+        (gone.deleted, gone.extent),
+        (vec!["tests::waits".to_owned()], ChangeExtent::Changed)
+    );
     let all = change("src/lib.rs", RUST, "pub fn add(a: u8, b: u8) -> u8 { a + b }\n");
     assert_eq!(all.deleted, ["tests::adds", "tests::waits"]);
     assert!(all.is_blockable());
@@ -108,7 +111,7 @@ fn tests_that_are_only_added_are_listed_and_not_held_against_anybody() {
         "    #[test]\n    fn more() {\n        assert!(true);\n    }\n\n    #[tokio",
     );
     let grown = change("src/lib.rs", RUST, &more);
-    assert_eq!((grown.extent, grown.is_blockable()), (Extent::Grown, false));
+    assert_eq!((grown.extent, grown.is_blockable()), (ChangeExtent::Grown, false));
     let files =
         [FileChange { path: "tests/new.rs", before: None, after: Some("#[test]\nfn a() {}\n") }];
     assert!(!changes_of(&files)[0].is_blockable());
@@ -117,7 +120,7 @@ fn tests_that_are_only_added_are_listed_and_not_held_against_anybody() {
 #[test]
 fn a_changed_expectation_is_a_change() {
     let changed = change("src/lib.rs", RUST, &RUST.replace("add(1, 2), 3", "add(1, 2), 4"));
-    assert_eq!((changed.extent, changed.is_blockable()), (Extent::Changed, true));
+    assert_eq!((changed.extent, changed.is_blockable()), (ChangeExtent::Changed, true));
     assert_eq!(changed.weakened, []);
 }
 
@@ -130,7 +133,7 @@ fn a_test_that_moved_to_another_file_is_not_deleted() {
     ];
     let changes = changes_of(&files);
     assert_eq!(changes[0].deleted, Vec::<String>::new());
-    assert_eq!(changes[0].extent, Extent::Deleted);
+    assert_eq!(changes[0].extent, ChangeExtent::Deleted);
 }
 
 #[test]

@@ -13,7 +13,7 @@
 //!
 //! A red gate does not block by being red: it blocks when something fails that did not fail at the
 //! base. So what a gate wrote is read for *what* failed, line by line and in bounded memory: the
-//! names of tests where the runner is known ([`Failures::tests`]), the places and messages of
+//! names of tests where the runner is known ([`GateFailures::tests`]), the places and messages of
 //! compilers and linters, and otherwise a fingerprint of the normalised text. [`compare`] then says
 //! new, old, or that it cannot tell. It may say that it cannot tell where a person could; it must
 //! never call a new failure old.
@@ -42,10 +42,10 @@ pub mod judges;
 
 pub use baseline::{Baseline, Baselines};
 pub use check::{FailingNames, GateCheck, GateStanding};
-pub use compare::{Comparison, compare};
+pub use compare::{FailureComparison, compare};
 pub use excerpt::{ExcerptReader, shows_error};
-pub use model::{Ending, Failures, Gate, GateRunResult, Need};
-pub use output::{KEPT_HEAD, KEPT_TAIL, OutputReader, Reading};
+pub use model::{Gate, GateEnding, GateFailures, GateNeed, GateRunResult};
+pub use output::{KEPT_HEAD, KEPT_TAIL, OutputReader, OutputReading};
 pub use report::report;
 pub use resolve::{needed, resolve};
 pub use start::{StartRequirement, gate_scripts, start_requirements};

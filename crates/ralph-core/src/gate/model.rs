@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check::{FailingNames, GateCheck, GateStanding};
 use super::excerpt::ExcerptReader;
-use super::output::Reading;
+use super::output::OutputReading;
 use crate::config::GateKind;
 
 /// A command that decides whether an attempt counts.
@@ -21,7 +21,7 @@ pub struct Gate {
     /// Kind of check, such as test or lint.
     pub kind: GateKind,
     /// Whether its failure counts, under the strategy in use.
-    pub need: Need,
+    pub need: GateNeed,
     /// Maximum running time of the gate.
     pub timeout: Duration,
 }
@@ -29,7 +29,7 @@ pub struct Gate {
 /// Effect of a gate's failure on the attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Need {
+pub enum GateNeed {
     /// A failure fails the attempt.
     #[default]
     Required,
@@ -40,7 +40,7 @@ pub enum Need {
 /// Way in which the command of a gate ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum GateEnding {
     /// The command ended by itself, with this exit code.
     Code(i32),
     /// This signal ended the command.
@@ -51,13 +51,13 @@ pub enum Ending {
     NotStarted(String),
 }
 
-impl Default for Ending {
+impl Default for GateEnding {
     fn default() -> Self {
         Self::Code(0)
     }
 }
 
-impl Ending {
+impl GateEnding {
     /// Return whether the command succeeded, so that the gate is green.
     pub fn is_success(&self) -> bool {
         *self == Self::Code(0)
@@ -111,7 +111,7 @@ impl Ending {
 
 /// Failures in one run of a gate, as far as its output shows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Failures {
+pub struct GateFailures {
     /// Names of the tests that failed.
     pub tests: BTreeSet<String>,
     /// Groups of tests that ran to their end, and single tests that were seen to pass. Only a help
@@ -146,7 +146,7 @@ pub struct GateRunResult {
     /// The result. A red one is new until a base says otherwise.
     pub check: GateCheck,
     /// Failures that the output shows.
-    pub failures: Failures,
+    pub failures: GateFailures,
     /// The output without colours; a long one's beginning and end.
     pub output: String,
     /// The parts of the output that an excerpt can be made from.
@@ -157,12 +157,12 @@ impl GateRunResult {
     /// Put a run together from the gate, its end and its output.
     pub fn new(
         gate: &Gate,
-        ending: Ending,
-        reading: Reading,
+        ending: GateEnding,
+        reading: OutputReading,
         log: Option<String>,
         took: Duration,
     ) -> Self {
-        let Reading { output, excerpts, failures } = reading;
+        let OutputReading { output, excerpts, failures } = reading;
         let check = GateCheck {
             name: gate.name.clone(),
             command: gate.command.clone(),
@@ -183,7 +183,7 @@ impl GateRunResult {
 
     /// Whether the shell found nothing to run: such a gate has said nothing about any tree.
     pub fn never_ran(&self) -> bool {
-        matches!(self.check.ending, Ending::Code(126 | 127) | Ending::NotStarted(_))
+        matches!(self.check.ending, GateEnding::Code(126 | 127) | GateEnding::NotStarted(_))
     }
 
     /// Whether the gate failed because something that it needs is not there, also behind `make` or a script.

@@ -109,12 +109,12 @@ fn push_number(out: &mut String) {
 
 /// The lines of a text as one number: the same in any order, another one if a line comes once more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Bag {
+pub(super) struct LineBag {
     sums: [u64; 2],
     lines: u64,
 }
 
-impl Bag {
+impl LineBag {
     pub(super) fn add(&mut self, line: &str) {
         for (seed, sum) in (1_u64..).zip(&mut self.sums) {
             *sum = sum.wrapping_add(hash(seed, line.as_bytes()));
@@ -193,7 +193,7 @@ mod tests {
         #[test]
         fn a_bag_is_the_same_in_any_order(mut lines in prop::collection::vec("[a-z ]{0,8}", 0..12), at in 0..12_usize) {
             let bag = |lines: &[String]| {
-                let mut bag = Bag::default();
+                let mut bag = LineBag::default();
                 lines.iter().for_each(|line| bag.add(line));
                 bag
             };

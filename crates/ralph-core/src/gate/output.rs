@@ -1,13 +1,13 @@
 //! Reader for the output of a gate, line by line and in bounded memory.
 
-use super::complaints::Complaints;
+use super::complaints::ComplaintReader;
 use super::counts::add_counts;
 use super::excerpt::{ExcerptReader, shows_error};
-use super::inner_end::{InnerEnds, TestsRan};
-use super::model::{Ending, Failures};
-use super::normal::{Bag, LONGEST_LINE, is_progress, normal, plain, without_root};
-use super::passes::Passes;
-use super::runners::Runners;
+use super::inner_end::{InnerEndReader, TestEvidence};
+use super::model::{GateEnding, GateFailures};
+use super::normal::{LONGEST_LINE, LineBag, is_progress, normal, plain, without_root};
+use super::passes::TestPassCounter;
+use super::runners::RunnerReaders;
 
 /// Bytes that are kept of the beginning of an output.
 pub const KEPT_HEAD: usize = 16 * 1024;
@@ -17,24 +17,24 @@ pub const KEPT_TAIL: usize = 48 * 1024;
 /// Reads an output: what failed in it, and what of it is worth showing.
 pub struct OutputReader {
     root: String,
-    runners: Runners,
-    complaints: Complaints,
-    passes: Passes,
-    text: Bag,
-    counts: Bag,
-    ends: InnerEnds,
-    kept: Kept,
+    runners: RunnerReaders,
+    complaints: ComplaintReader,
+    passes: TestPassCounter,
+    text: LineBag,
+    counts: LineBag,
+    ends: InnerEndReader,
+    kept: ClippedOutput,
     excerpt: ExcerptReader,
 }
 
 /// Result of reading the output of a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct OutputReading {
     /// Beginning and end of the output, without color codes.
     pub output: String,
     /// Beginning of the output, the lines around errors, and the end.
     pub excerpts: ExcerptReader,
-    pub failures: Failures,
+    pub failures: GateFailures,
 }
 
 impl OutputReader {
@@ -42,13 +42,13 @@ impl OutputReader {
     pub fn new(root: &str) -> Self {
         Self {
             root: root.to_owned(),
-            runners: Runners::new(),
-            complaints: Complaints::new(root),
-            passes: Passes::default(),
-            text: Bag::default(),
-            counts: Bag::default(),
-            ends: InnerEnds::default(),
-            kept: Kept::default(),
+            runners: RunnerReaders::new(),
+            complaints: ComplaintReader::new(root),
+            passes: TestPassCounter::default(),
+            text: LineBag::default(),
+            counts: LineBag::default(),
+            ends: InnerEndReader::default(),
+            kept: ClippedOutput::default(),
             excerpt: ExcerptReader::default(),
         }
     }
@@ -83,16 +83,16 @@ impl OutputReader {
     }
 
     /// The output is over, and the command ended like this.
-    pub fn finish(mut self, ending: &Ending) -> Reading {
+    pub fn finish(mut self, ending: &GateEnding) -> OutputReading {
         self.complaints.close();
-        let mut failures = Failures {
+        let mut failures = GateFailures {
             errors: self.complaints.errors,
             warnings: self.complaints.warnings,
             text: self.text.name(),
             counts: self.counts.name(),
             exit_code: ending.exit_code(),
             partial: self.complaints.too_many.then(|| "too many complaints to keep all".to_owned()),
-            ..Failures::default()
+            ..GateFailures::default()
         };
         let mut declared = 0;
         for mut tally in self.runners.finish() {
@@ -105,27 +105,28 @@ impl OutputReader {
         failures.failed = self.passes.failed().max(failures.tests.len() as u64).max(declared);
         failures.broken_off = ending.broken_off().or_else(|| self.ends.crash());
         let tests_ran = match failures.passed == 0 && failures.tests.is_empty() {
-            true => TestsRan::None,
-            false => TestsRan::Some,
+            true => TestEvidence::None,
+            false => TestEvidence::Some,
         };
         failures.missing_program = self.ends.missing_program(tests_ran);
         if ending.is_success() {
             // A green gate has no failures, whatever its tests like to print.
-            failures = Failures { text: failures.text, ran: failures.ran, ..Failures::default() };
+            failures =
+                GateFailures { text: failures.text, ran: failures.ran, ..GateFailures::default() };
         }
-        Reading { excerpts: self.excerpt, output: self.kept.text(), failures }
+        OutputReading { excerpts: self.excerpt, output: self.kept.text(), failures }
     }
 }
 
 /// The beginning and the end of a text.
 #[derive(Default)]
-struct Kept {
+struct ClippedOutput {
     head: String,
     tail: String,
     left_out: usize,
 }
 
-impl Kept {
+impl ClippedOutput {
     fn line(&mut self, line: &str, cut: usize) {
         self.left_out += cut;
         if self.tail.is_empty() && self.head.len() + line.len() < KEPT_HEAD {
@@ -163,10 +164,10 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Reading {
+    fn read(text: &str) -> OutputReading {
         let mut reader = OutputReader::new("/work/tree");
         text.lines().for_each(|line| reader.line(line.as_bytes()));
-        reader.finish(&Ending::Code(1))
+        reader.finish(&GateEnding::Code(1))
     }
 
     #[test]
@@ -175,7 +176,7 @@ mod tests {
         for n in 0..100_000 {
             reader.line(format!("line {n} äöü").as_bytes());
         }
-        let reading = reader.finish(&Ending::Code(1));
+        let reading = reader.finish(&GateEnding::Code(1));
         assert!(reading.output.starts_with("line 0 äöü\nline 1 "));
         assert!(reading.output.ends_with("line 99999 äöü\n"));
         assert!(reading.output.contains(" bytes are left out here …]\n"));
@@ -194,7 +195,7 @@ mod tests {
     fn a_green_gate_has_no_failures() {
         let mut reader = OutputReader::new("");
         reader.line(b"not ok 1 expected to fail");
-        assert!(reader.finish(&Ending::Code(0)).failures.tests.is_empty());
+        assert!(reader.finish(&GateEnding::Code(0)).failures.tests.is_empty());
     }
 
     proptest! {
@@ -202,7 +203,7 @@ mod tests {
         fn any_bytes_can_be_read(lines in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..40)) {
             let mut reader = OutputReader::new("/r");
             lines.iter().for_each(|line| reader.line(line));
-            let reading = reader.finish(&Ending::Code(1));
+            let reading = reader.finish(&GateEnding::Code(1));
             prop_assert!(!reading.output.chars().any(|c| c == '\x1b'));
         }
 
@@ -216,7 +217,7 @@ mod tests {
             let print = |text: &str, root: &str| {
                 let mut reader = OutputReader::new(root);
                 text.lines().for_each(|line| reader.line(line.as_bytes()));
-                reader.finish(&Ending::Code(1)).failures.text
+                reader.finish(&GateEnding::Code(1)).failures.text
             };
             let before = print(&text(&words, "/one", a, ""), "/one");
             let at = at % words.len();

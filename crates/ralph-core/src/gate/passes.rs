@@ -3,7 +3,7 @@
 
 /// Counts the tests that an output shows to have passed or failed, by single lines and by the sums of runners.
 #[derive(Default)]
-pub(super) struct Passes {
+pub(super) struct TestPassCounter {
     lines: u64,
     sums: u64,
     /// Tests that ran, where a runner counts these only.
@@ -11,7 +11,7 @@ pub(super) struct Passes {
     failed: u64,
 }
 
-impl Passes {
+impl TestPassCounter {
     /// Process one line of the output, which has no color codes.
     pub(super) fn line(&mut self, line: &str) {
         let text = line.trim();
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     fn passed(text: &str, failed: usize) -> u64 {
-        let mut passes = Passes::default();
+        let mut passes = TestPassCounter::default();
         text.lines().for_each(|line| passes.line(line));
         passes.count(failed)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::model::{Gate, Need};
+use super::model::{Gate, GateNeed};
 use crate::config::{self, Config, GateKind, GateStrategy, gate_kind};
 use crate::plan::Plan;
 
@@ -25,17 +25,19 @@ pub fn resolve(config: &Config, plan: &Plan) -> Vec<Gate> {
 }
 
 /// Whether the failure of a gate counts; `None`: it does not run at all.
-pub fn needed(kind: GateKind, required: Option<bool>, strategy: GateStrategy) -> Option<Need> {
+pub fn needed(kind: GateKind, required: Option<bool>, strategy: GateStrategy) -> Option<GateNeed> {
     match (required, kind, strategy) {
-        (Some(true), ..) | (None, GateKind::Test, _) => Some(Need::Required),
-        (None, GateKind::Lint, GateStrategy::Strict) => Some(Need::Required),
+        (Some(true), ..) | (None, GateKind::Test, _) => Some(GateNeed::Required),
+        (None, GateKind::Lint, GateStrategy::Strict) => Some(GateNeed::Required),
         (_, GateKind::Lint, GateStrategy::TestsOnly) => None,
-        (Some(false), ..) | (None, GateKind::Lint, GateStrategy::Lenient) => Some(Need::Optional),
+        (Some(false), ..) | (None, GateKind::Lint, GateStrategy::Lenient) => {
+            Some(GateNeed::Optional)
+        }
     }
 }
 
-fn of_plan(plan: &Plan) -> Vec<config::Gate> {
-    let gate = |gate: &crate::plan::Gate| config::Gate {
+fn of_plan(plan: &Plan) -> Vec<config::GateSettings> {
+    let gate = |gate: &crate::plan::PlanGate| config::GateSettings {
         name: gate.name.clone(),
         command: gate.command.clone(),
         // The name says more about the purpose than a command such as `bun run check`.
@@ -50,7 +52,7 @@ fn of_plan(plan: &Plan) -> Vec<config::Gate> {
 }
 
 /// The gate's name, or its command where it has none, made different from those before.
-fn free_name(gate: &config::Gate, taken: &mut BTreeSet<String>) -> String {
+fn free_name(gate: &config::GateSettings, taken: &mut BTreeSet<String>) -> String {
     let given = if gate.name.trim().is_empty() { &gate.command } else { &gate.name };
     let mut name = given.trim().to_owned();
     for number in 2.. {
@@ -65,17 +67,23 @@ fn free_name(gate: &config::Gate, taken: &mut BTreeSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Format;
+    use crate::format::PlanFormat;
 
-    fn config_gate(name: &str, command: &str, required: Option<bool>) -> config::Gate {
+    fn config_gate(name: &str, command: &str, required: Option<bool>) -> config::GateSettings {
         let timeout = config::Timeout::minutes(1);
-        config::Gate { name: name.into(), command: command.into(), kind: None, required, timeout }
+        config::GateSettings {
+            name: name.into(),
+            command: command.into(),
+            kind: None,
+            required,
+            timeout,
+        }
     }
 
     fn plan_with(gates: &[(&str, &str, Option<bool>)]) -> Plan {
-        let mut plan = Plan::empty(Format::Implementation);
+        let mut plan = Plan::empty(PlanFormat::Implementation);
         for (name, command, required) in gates {
-            plan.gates.push(crate::plan::Gate {
+            plan.gates.push(crate::plan::PlanGate {
                 name: (*name).into(),
                 command: (*command).into(),
                 required: *required,
@@ -102,18 +110,18 @@ mod tests {
         use GateKind::{Lint, Test};
         use GateStrategy::{Lenient, Strict, TestsOnly};
         for (kind, required, strategy, expected) in [
-            (Test, None, Strict, Some(Need::Required)),
-            (Test, None, Lenient, Some(Need::Required)),
-            (Test, None, TestsOnly, Some(Need::Required)),
-            (Lint, None, Strict, Some(Need::Required)),
-            (Lint, None, Lenient, Some(Need::Optional)),
+            (Test, None, Strict, Some(GateNeed::Required)),
+            (Test, None, Lenient, Some(GateNeed::Required)),
+            (Test, None, TestsOnly, Some(GateNeed::Required)),
+            (Lint, None, Strict, Some(GateNeed::Required)),
+            (Lint, None, Lenient, Some(GateNeed::Optional)),
             (Lint, None, TestsOnly, None),
-            (Lint, Some(true), Lenient, Some(Need::Required)),
-            (Lint, Some(true), TestsOnly, Some(Need::Required)),
-            (Lint, Some(false), Strict, Some(Need::Optional)),
+            (Lint, Some(true), Lenient, Some(GateNeed::Required)),
+            (Lint, Some(true), TestsOnly, Some(GateNeed::Required)),
+            (Lint, Some(false), Strict, Some(GateNeed::Optional)),
             (Lint, Some(false), TestsOnly, None),
-            (Test, Some(false), Strict, Some(Need::Optional)),
-            (Test, Some(false), TestsOnly, Some(Need::Optional)),
+            (Test, Some(false), Strict, Some(GateNeed::Optional)),
+            (Test, Some(false), TestsOnly, Some(GateNeed::Optional)),
         ] {
             assert_eq!(
                 needed(kind, required, strategy),

@@ -1,15 +1,15 @@
 //! Outputs in the shapes that the runners really write, and the names found in them.
 
-use super::{Ending, Failures, OutputReader};
+use super::{GateEnding, GateFailures, OutputReader};
 
-fn read(text: &str) -> Failures {
+fn read(text: &str) -> GateFailures {
     let mut reader = OutputReader::new("/work/tree");
     text.lines().for_each(|line| reader.line(line.as_bytes()));
-    reader.finish(&Ending::Code(1)).failures
+    reader.finish(&GateEnding::Code(1)).failures
 }
 
 #[track_caller]
-fn check(text: &str, names: &[&str]) -> Failures {
+fn check(text: &str, names: &[&str]) -> GateFailures {
     let failures = read(text);
     assert_eq!(failures.tests.iter().map(String::as_str).collect::<Vec<_>>(), names);
     failures

@@ -54,7 +54,7 @@ struct StartReader {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Token {
+enum ShellToken {
     Word(String),
     /// A word whose text only a shell can tell.
     Opaque,
@@ -68,19 +68,19 @@ impl StartReader {
     /// Read a command; `None` where reading ends before its end.
     fn read(&mut self, command: &str) -> Option<()> {
         let (tokens, is_whole) = tokens(command);
-        for part in tokens.split(|token| *token == Token::Next) {
-            let part = part.split(|token| *token == Token::Pipe).next().unwrap_or_default();
-            let opened = part.iter().take_while(|token| **token == Token::Open).count();
+        for part in tokens.split(|token| *token == ShellToken::Next) {
+            let part = part.split(|token| *token == ShellToken::Pipe).next().unwrap_or_default();
+            let opened = part.iter().take_while(|token| **token == ShellToken::Open).count();
             self.read_part(&part[opened..])?;
         }
         is_whole.then_some(())
     }
 
-    fn read_part(&mut self, part: &[Token]) -> Option<()> {
+    fn read_part(&mut self, part: &[ShellToken]) -> Option<()> {
         let mut words = part;
         loop {
             words = without_assignments(words)?;
-            let Some((Token::Word(first), rest)) = words.split_first() else {
+            let Some((ShellToken::Word(first), rest)) = words.split_first() else {
                 return words.is_empty().then_some(());
             };
             words = match first.as_str() {
@@ -91,7 +91,7 @@ impl StartReader {
                     let flags = ["--foreground", "--preserve-status", "--verbose", "-v"];
                     let (limit, rest) =
                         without_options(rest, &flags, &["-k", "-s"])?.split_first()?;
-                    let Token::Word(limit) = limit else { return None };
+                    let ShellToken::Word(limit) = limit else { return None };
                     limit.starts_with(|c: char| c.is_ascii_digit()).then_some(rest)?
                 }
                 "cd" => {
@@ -118,8 +118,8 @@ impl StartReader {
                 word => {
                     self.add_program(word);
                     self.files_unknown = true;
-                    let installs = |token: &Token| match token {
-                        Token::Word(word) => INSTALLS.contains(&word.as_str()),
+                    let installs = |token: &ShellToken| match token {
+                        ShellToken::Word(word) => INSTALLS.contains(&word.as_str()),
                         _ => false,
                     };
                     self.programs_unknown |= word.contains('/') || rest.iter().any(installs);
@@ -133,23 +133,23 @@ impl StartReader {
     }
 
     /// The arguments of a shell: options, then `-c COMMAND` or a file.
-    fn read_shell(&mut self, mut words: &[Token]) -> Option<()> {
-        while let Some((Token::Word(option), rest)) = words.split_first() {
+    fn read_shell(&mut self, mut words: &[ShellToken]) -> Option<()> {
+        while let Some((ShellToken::Word(option), rest)) = words.split_first() {
             let Some(letters) = option.strip_prefix('-') else { break };
             if letters.is_empty() || !letters.chars().all(|letter| "ceuxvo".contains(letter)) {
                 return None;
             }
             words = if letters.contains('o') { rest.get(1..)? } else { rest };
             if letters.contains('c') {
-                let Token::Word(command) = words.first()? else { return None };
+                let ShellToken::Word(command) = words.first()? else { return None };
                 return self.read(command);
             }
         }
         self.add_script(words.first())
     }
 
-    fn note_script(&mut self, file: Option<&Token>) {
-        if let Some(Token::Word(file)) = file
+    fn note_script(&mut self, file: Option<&ShellToken>) {
+        if let Some(ShellToken::Word(file)) = file
             && !file.starts_with(['/', '-'])
         {
             self.scripts.push(file.trim_start_matches("./").to_owned());
@@ -158,7 +158,7 @@ impl StartReader {
 
     fn add_program(&mut self, name: &str) {
         if name.contains('/') {
-            self.note_script(Some(&Token::Word(name.to_owned())));
+            self.note_script(Some(&ShellToken::Word(name.to_owned())));
         }
         let unknown = match name.contains('/') {
             true => self.files_unknown && !name.starts_with('/'),
@@ -170,9 +170,9 @@ impl StartReader {
     }
 
     /// The script may do anything, so nothing is certain behind it.
-    fn add_script(&mut self, file: Option<&Token>) -> Option<()> {
+    fn add_script(&mut self, file: Option<&ShellToken>) -> Option<()> {
         self.note_script(file);
-        if let Some(Token::Word(file)) = file
+        if let Some(ShellToken::Word(file)) = file
             && (!self.files_unknown || file.starts_with('/'))
         {
             self.found.push(StartRequirement::Script(file.clone()));
@@ -183,14 +183,14 @@ impl StartReader {
 }
 
 /// The words behind `NAME=value`; `None` where one of them changes the PATH.
-fn without_assignments(words: &[Token]) -> Option<&[Token]> {
+fn without_assignments(words: &[ShellToken]) -> Option<&[ShellToken]> {
     let is_name = |name: &str| {
         !name.is_empty()
             && !name.starts_with(|c: char| c.is_ascii_digit())
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
     let mut rest = words;
-    while let Some((Token::Word(word), behind)) = rest.split_first() {
+    while let Some((ShellToken::Word(word), behind)) = rest.split_first() {
         let Some((name, _)) = word.split_once('=').filter(|(name, _)| is_name(name)) else { break };
         if name == "PATH" {
             return None;
@@ -203,12 +203,12 @@ fn without_assignments(words: &[Token]) -> Option<&[Token]> {
 /// The words behind the options of a program: flags, and options that take the next word. A number as an
 /// option, and `--name=value`, stand for themselves. `None` where another option comes.
 fn without_options<'t>(
-    words: &'t [Token],
+    words: &'t [ShellToken],
     flags: &[&str],
     with_value: &[&str],
-) -> Option<&'t [Token]> {
+) -> Option<&'t [ShellToken]> {
     let mut rest = words;
-    while let Some((Token::Word(word), behind)) = rest.split_first() {
+    while let Some((ShellToken::Word(word), behind)) = rest.split_first() {
         let Some(option) = word.strip_prefix('-') else { break };
         rest = if with_value.contains(&word.as_str()) {
             behind.get(1..)?
@@ -225,19 +225,19 @@ fn without_options<'t>(
 }
 
 /// The words and signs of a command, and whether all of it could be read.
-fn tokens(command: &str) -> (Vec<Token>, bool) {
+fn tokens(command: &str) -> (Vec<ShellToken>, bool) {
     let mut tokens = Vec::new();
     let mut rest = command.trim_start_matches([' ', '\t']);
     while let Some(first) = rest.chars().next() {
         let (token, length) = match first {
-            '\n' => (Token::Next, 1),
-            ';' if !rest.starts_with(";;") => (Token::Next, 1),
-            '&' if rest.starts_with("&&") => (Token::Next, 2),
-            '|' if !rest.starts_with("||") => (Token::Pipe, 1),
-            '(' if matches!(tokens.last(), None | Some(Token::Next | Token::Open)) => {
-                (Token::Open, 1)
+            '\n' => (ShellToken::Next, 1),
+            ';' if !rest.starts_with(";;") => (ShellToken::Next, 1),
+            '&' if rest.starts_with("&&") => (ShellToken::Next, 2),
+            '|' if !rest.starts_with("||") => (ShellToken::Pipe, 1),
+            '(' if matches!(tokens.last(), None | Some(ShellToken::Next | ShellToken::Open)) => {
+                (ShellToken::Open, 1)
             }
-            ')' => (Token::Next, 1),
+            ')' => (ShellToken::Next, 1),
             ';' | '&' | '|' | '(' | '#' => return (without_last_list(tokens), false),
             _ => match word(rest) {
                 Some((token, length)) => (token, length),
@@ -251,13 +251,13 @@ fn tokens(command: &str) -> (Vec<Token>, bool) {
 }
 
 /// The parts before the one whose end cannot be read: `a || b` needs no `a`.
-fn without_last_list(mut tokens: Vec<Token>) -> Vec<Token> {
-    while tokens.pop().is_some_and(|token| token != Token::Next) {}
+fn without_last_list(mut tokens: Vec<ShellToken>) -> Vec<ShellToken> {
+    while tokens.pop().is_some_and(|token| token != ShellToken::Next) {}
     tokens
 }
 
 /// The first word of a text, and how long it is there. `None` for one that does not end.
-fn word(text: &str) -> Option<(Token, usize)> {
+fn word(text: &str) -> Option<(ShellToken, usize)> {
     let (mut plain, mut opaque) = (String::new(), false);
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -286,8 +286,8 @@ fn word(text: &str) -> Option<(Token, usize)> {
     Some((token(plain, opaque), text.len()))
 }
 
-fn token(plain: String, opaque: bool) -> Token {
-    if opaque { Token::Opaque } else { Token::Word(plain) }
+fn token(plain: String, opaque: bool) -> ShellToken {
+    if opaque { ShellToken::Opaque } else { ShellToken::Word(plain) }
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::baseline::{Baseline, Baselines};
 use super::check::{FailingNames, GateCheck, GateStanding};
-use super::compare::{Comparison, compare};
+use super::compare::{FailureComparison, compare};
 use super::judges::JudgeChange;
-use super::model::{GateRunResult, Need};
+use super::model::{GateNeed, GateRunResult};
 use super::normal::hash;
-use crate::config::Judges;
+use crate::config::JudgePolicy;
 
 /// Verdict of the gates on an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -97,12 +97,13 @@ pub fn judge(
     runs: &[GateRunResult],
     base: &Baselines,
     judges: Vec<JudgeChange>,
-    policy: Judges,
+    policy: JudgePolicy,
 ) -> GateVerdict {
-    let mut fingerprint = Fingerprint::default();
+    let mut fingerprint = FailureFingerprint::default();
     let checks: Vec<GateCheck> =
         runs.iter().map(|run| judge_run(run, base.get(run), &mut fingerprint)).collect();
-    let guilty = judges.iter().filter(|change| policy == Judges::Block && change.is_blockable());
+    let guilty =
+        judges.iter().filter(|change| policy == JudgePolicy::Block && change.is_blockable());
     let forbidden: Vec<String> = guilty.map(|change| change.path.clone()).collect();
     forbidden.iter().for_each(|path| fingerprint.add(path));
     let ruling = match forbidden.is_empty() && !checks.iter().any(GateCheck::blocks) {
@@ -114,9 +115,9 @@ pub fn judge(
 
 /// A number for the ways in which gates fail.
 #[derive(Default)]
-struct Fingerprint(u64);
+struct FailureFingerprint(u64);
 
-impl Fingerprint {
+impl FailureFingerprint {
     fn add(&mut self, text: &str) {
         self.0 = hash(self.0.wrapping_add(1), text.as_bytes());
     }
@@ -125,24 +126,24 @@ impl Fingerprint {
 fn judge_run(
     run: &GateRunResult,
     base: Option<&Baseline>,
-    fingerprint: &mut Fingerprint,
+    fingerprint: &mut FailureFingerprint,
 ) -> GateCheck {
     let mut check = run.check.clone();
     if check.is_green() {
         return check;
     }
     let failing = run.failing();
-    if check.need == Need::Optional {
+    if check.need == GateNeed::Optional {
         check.standing = GateStanding::Tolerated { failing: failing.iter().collect() };
         return check;
     }
     let comparison = match base {
         // A gate that cannot be run is no excuse, however long it has been so: nothing was tested.
         Some(Baseline::Red(before)) if !run.never_ran() => compare(before, &run.failures),
-        _ => Comparison::New(failing.clone()),
+        _ => FailureComparison::New(failing.clone()),
     };
     check.standing = match comparison {
-        Comparison::New(new) => {
+        FailureComparison::New(new) => {
             fingerprint.add(&check.name);
             fingerprint.add(check.ending.word());
             match new.as_slice() {
@@ -153,8 +154,8 @@ fn judge_run(
             let old = failing.iter().filter(|name| !new.contains(name)).collect();
             GateStanding::New { new: new.iter().collect(), old }
         }
-        Comparison::AllOld => GateStanding::Old { old: failing.iter().collect() },
-        Comparison::CannotTell(why) => GateStanding::Unclear { why },
+        FailureComparison::AllOld => GateStanding::Old { old: failing.iter().collect() },
+        FailureComparison::CannotTell(why) => GateStanding::Unclear { why },
     };
     check
 }

@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use super::*;
 use crate::config::{GateKind, GateStrategy};
-use crate::cycle::{Entry, Record};
-use crate::format::Format;
+use crate::cycle::{JournalEntry, JournalRecord};
+use crate::format::PlanFormat;
 use crate::gate::judges::{FileChange, JudgeNames, judge_changes};
-use crate::gate::{Ending, Gate, OutputReader, report};
+use crate::gate::{Gate, GateEnding, OutputReader, report};
 use crate::plan::{Id, Task};
-use crate::prompt::{Material, Templates, assemble};
+use crate::prompt::{PromptMaterial, PromptTemplates, assemble};
 
 fn check(name: &str, code: i32, text: &str) -> GateRunResult {
     let mut reader = OutputReader::new("/r");
@@ -19,22 +19,22 @@ fn check(name: &str, code: i32, text: &str) -> GateRunResult {
         name: name.into(),
         command: format!("run {name}"),
         kind: GateKind::Test,
-        need: Need::Required,
+        need: GateNeed::Required,
         timeout: Duration::from_secs(1),
     };
-    let ending = Ending::Code(code);
+    let ending = GateEnding::Code(code);
     let reading = reader.finish(&ending);
     let log = Some(format!("logs/{name}.log"));
     GateRunResult::new(&gate, ending, reading, log, Duration::from_millis(1250))
 }
 
 fn optional(mut run: GateRunResult) -> GateRunResult {
-    run.check.need = Need::Optional;
+    run.check.need = GateNeed::Optional;
     run
 }
 
 fn judged(runs: &[GateRunResult], base: &[GateRunResult]) -> GateVerdict {
-    judge("01J", runs, &Baselines::of_runs(base), Vec::new(), Judges::List)
+    judge("01J", runs, &Baselines::of_runs(base), Vec::new(), JudgePolicy::List)
 }
 
 fn blocking(verdict: &GateVerdict) -> Vec<&str> {
@@ -157,10 +157,10 @@ fn the_base_is_run_only_for_red_gates_that_count_and_whose_base_is_unknown() {
 #[test]
 fn changed_judges_are_listed_and_block_only_when_asked_to() {
     let green = vec![check("test", 0, "")];
-    let listed = judge("01J", &green, &Baselines::new(), tampered(), Judges::List);
+    let listed = judge("01J", &green, &Baselines::new(), tampered(), JudgePolicy::List);
     assert!(listed.passed());
     assert_eq!(listed.judges[0].deleted, ["test_a"]);
-    let blocked = judge("01J", &green, &Baselines::new(), tampered(), Judges::Block);
+    let blocked = judge("01J", &green, &Baselines::new(), tampered(), JudgePolicy::Block);
     assert_eq!(blocked.forbidden(), ["tests/test_a.py"]);
     assert!(blocked.failure_context().contains("- tests/test_a.py\n"));
     assert_eq!(blocked.judges, listed.judges);
@@ -206,7 +206,7 @@ fn an_output_with_fences_does_not_end_the_block() {
 fn the_report_has_the_agreed_fields_in_the_agreed_order() {
     let red = check("test", 1, "\u{1b}[31mnot ok 1 - a\u{1b}[0m\n");
     let runs = [red.clone(), check("b", 0, "")];
-    let verdict = judge("01J", &runs, &Baselines::of_runs([&red]), tampered(), Judges::List);
+    let verdict = judge("01J", &runs, &Baselines::of_runs([&red]), tampered(), JudgePolicy::List);
     let text = report(&verdict, &runs, 7, "2026-01-02T03:04:05Z", GateStrategy::Lenient);
     let value: Value = serde_json::from_str(&text).unwrap();
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
@@ -267,7 +267,7 @@ fn verdicts() -> impl Strategy<Value = (GateVerdict, String)> {
         |(before, error, after, code, listed)| {
             let run = check("test", code, &format!("{before}\n{error}\n{after}\n"));
             let judges = if listed { tampered() } else { Vec::new() };
-            (judge("01J", &[run], &Baselines::new(), judges, Judges::List), error)
+            (judge("01J", &[run], &Baselines::new(), judges, JudgePolicy::List), error)
         },
     )
 }
@@ -278,15 +278,15 @@ proptest! {
     fn any_verdict_is_read_back_from_the_journal_and_its_error_is_in_the_prompt(
         (verdict, error) in verdicts(),
     ) {
-        let entry = Entry { at: "now".into(), record: Record::Judged(verdict.clone()) };
+        let entry = JournalEntry { at: "now".into(), record: JournalRecord::Judged(verdict.clone()) };
         let line = serde_json::to_string(&entry).unwrap();
-        let back: Entry = serde_json::from_str(&line).unwrap();
+        let back: JournalEntry = serde_json::from_str(&line).unwrap();
         prop_assert_eq!(&back, &entry);
-        let Record::Judged(read) = back.record else { unreachable!() };
+        let JournalRecord::Judged(read) = back.record else { unreachable!() };
         let task = Task { id: Id::new("t-1"), name: "x".into(), ..Task::default() };
-        let mut material = Material::new(Format::Jsonl, "ralph/plan.jsonl", task);
+        let mut material = PromptMaterial::new(PlanFormat::Jsonl, "ralph/plan.jsonl", task);
         material.gate_failures = read.blocking().cloned().collect();
-        let prompt = assemble(&material, &Templates::default(), 16_000).unwrap();
+        let prompt = assemble(&material, &PromptTemplates::default(), 16_000).unwrap();
         prop_assert!(prompt.text.contains(error.trim()), "{}", prompt.text);
         prop_assert!(read.failure_context().contains(error.trim()));
     }

@@ -5,10 +5,10 @@
 
 use super::leftover::{leftover, told, words};
 use super::prd::criteria;
-use super::{Found, ImportError, Item, Source, file_name, pick};
-use crate::json::{self, Fields, JsonError, Node};
+use super::{ImportError, ImportItem, ImportSource, SourceContent, file_name, pick};
+use crate::json::{self, JsonError, JsonFields, JsonNode};
 use crate::lines;
-use crate::plan::{Priority, State};
+use crate::plan::{Priority, TaskState};
 
 const KNOWN: [&str; 13] = [
     "id",
@@ -26,12 +26,12 @@ const KNOWN: [&str; 13] = [
     "parent",
 ];
 
-pub(super) fn read(sources: &[Source]) -> Result<Found, ImportError> {
+pub(super) fn read(sources: &[ImportSource]) -> Result<SourceContent, ImportError> {
     let issues = |path: &str| file_name(path) == "issues.jsonl";
     let older = |path: &str| file_name(path) == "beads.jsonl";
     let any = |path: &str| path.ends_with(".jsonl") || path == "-";
     let Some(source) = pick(sources, &[&issues, &older, &any]) else {
-        return Ok(Found::default());
+        return Ok(SourceContent::default());
     };
     let text = source.text.as_str();
     let mut ranked = Vec::new();
@@ -48,11 +48,11 @@ pub(super) fn read(sources: &[Source]) -> Result<Found, ImportError> {
     parents(&mut ranked);
     ranked.sort_by_key(|(rank, _)| *rank);
     let items = ranked.into_iter().map(|(_, item)| item).collect();
-    Ok(Found { items, ..Found::default() })
+    Ok(SourceContent { items, ..SourceContent::default() })
 }
 
 /// The parents that items name (in `task.parent`, until they have ids) are told of their parts.
-fn parents(ranked: &mut [(i64, Item)]) {
+fn parents(ranked: &mut [(i64, ImportItem)]) {
     let mut parts = std::collections::BTreeMap::<String, Vec<String>>::new();
     for (_, item) in ranked.iter_mut() {
         if let Some(parent) = item.task.parent.take() {
@@ -65,11 +65,11 @@ fn parents(ranked: &mut [(i64, Item)]) {
     }
 }
 
-fn issue(text: &str, node: &Node) -> Result<(i64, Item), JsonError> {
-    let fields = Fields::new(text, node)?;
+fn issue(text: &str, node: &JsonNode) -> Result<(i64, ImportItem), JsonError> {
+    let fields = JsonFields::new(text, node)?;
     let key = fields.required("id")?.into_owned();
     let title = fields.required("title")?;
-    let mut item = Item { key, has_id: true, ..Item::default() };
+    let mut item = ImportItem { key, has_id: true, ..ImportItem::default() };
     for key in ["description", "design", "notes"] {
         let label = if key == "description" { "" } else { key };
         item.say(label, fields.get(key).map(|node| words(text, node)).unwrap_or_default());
@@ -88,7 +88,7 @@ fn issue(text: &str, node: &Node) -> Result<(i64, Item), JsonError> {
     Ok((rank, item))
 }
 
-fn links(fields: &Fields<'_, '_>, item: &mut Item) -> Result<(), JsonError> {
+fn links(fields: &JsonFields<'_, '_>, item: &mut ImportItem) -> Result<(), JsonError> {
     let text = fields.text();
     item.task.parent =
         fields.string("parent")?.filter(|id| !id.is_empty()).map(crate::plan::Id::new);
@@ -97,7 +97,7 @@ fn links(fields: &Fields<'_, '_>, item: &mut Item) -> Result<(), JsonError> {
         return fields.wrong("dependencies", list, "an array of links");
     };
     for node in links {
-        let link = Fields::new(text, node)?;
+        let link = JsonFields::new(text, node)?;
         let target = link.required("depends_on_id")?.into_owned();
         let kind = link.string("type")?.unwrap_or_default();
         match kind.as_str() {
@@ -117,7 +117,7 @@ fn links(fields: &Fields<'_, '_>, item: &mut Item) -> Result<(), JsonError> {
     Ok(())
 }
 
-fn comments(fields: &Fields<'_, '_>, item: &mut Item) -> Result<(), JsonError> {
+fn comments(fields: &JsonFields<'_, '_>, item: &mut ImportItem) -> Result<(), JsonError> {
     let text = fields.text();
     let Some(list) = fields.get("comments") else { return Ok(()) };
     let Some(list) = list.items() else {
@@ -138,7 +138,7 @@ fn comments(fields: &Fields<'_, '_>, item: &mut Item) -> Result<(), JsonError> {
 }
 
 /// 0 and 1 are urgent, 2 is the middle. ralph knows three steps, so the ends are said in words.
-fn rank(fields: &Fields<'_, '_>, item: &mut Item) -> Result<i64, JsonError> {
+fn rank(fields: &JsonFields<'_, '_>, item: &mut ImportItem) -> Result<i64, JsonError> {
     const MIDDLE: i64 = 2;
     let Some(node) = fields.get("priority") else { return Ok(MIDDLE) };
     let Some(rank) = node.i64(fields.text()) else {
@@ -155,15 +155,15 @@ fn rank(fields: &Fields<'_, '_>, item: &mut Item) -> Result<i64, JsonError> {
     Ok(rank)
 }
 
-fn status(fields: &Fields<'_, '_>, item: &mut Item) -> Result<(), JsonError> {
+fn status(fields: &JsonFields<'_, '_>, item: &mut ImportItem) -> Result<(), JsonError> {
     let status = fields.string("status")?.unwrap_or_default();
     item.task.state = match status.as_str() {
-        "closed" => State::Accepted,
-        "tombstone" => State::Skipped,
+        "closed" => TaskState::Accepted,
+        "tombstone" => TaskState::Skipped,
         // With something to wait for, waiting is all that it means.
-        "blocked" if item.needs.is_empty() => State::Blocked("blocked in beads".to_owned()),
-        "deferred" | "pinned" => State::Blocked(format!("{status} in beads")),
-        _ => State::Pending,
+        "blocked" if item.needs.is_empty() => TaskState::Blocked("blocked in beads".to_owned()),
+        "deferred" | "pinned" => TaskState::Blocked(format!("{status} in beads")),
+        _ => TaskState::Pending,
     };
     if !matches!(status.as_str(), "" | "open" | "closed" | "blocked" | "deferred" | "pinned") {
         item.say("status", status);

@@ -5,13 +5,13 @@
 //! rest is notes. The nearest headings are its phase. Lines that belong to no task are the prose.
 //! Boxes in code and in quotations are not tasks.
 
-use super::Said;
-use crate::fence::{Fences, Place};
-use crate::plan::{Priority, State};
+use super::LabelledText;
+use crate::fence::{FencePosition, FenceTracker};
+use crate::plan::{Priority, TaskState};
 
 /// Style of a checklist: the list items that count as tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum ChecklistStyle {
     #[default]
     Boxes,
     /// Being a list item at the margin: for plans without any box.
@@ -21,27 +21,27 @@ pub(super) enum Style {
 /// Content of a checklist file.
 #[derive(Debug, Default)]
 pub(super) struct Checklist {
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<ChecklistEntry>,
     pub(super) prose: String,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Entry {
+pub(super) struct ChecklistEntry {
     pub(super) line: usize,
     /// Text of the item's first line, after its mark and box.
     pub(super) text: String,
-    pub(super) state: State,
+    pub(super) state: TaskState,
     /// The headings above it, the nearest last.
     pub(super) headings: Vec<String>,
     pub(super) accept: Vec<String>,
     /// Other content below the item, for the notes.
-    pub(super) says: Vec<Said>,
+    pub(super) says: Vec<LabelledText>,
     body: String,
     indent: usize,
 }
 
-pub(super) fn read(text: &str, style: Style) -> Checklist {
-    let mut reader = Reader { style, ..Reader::default() };
+pub(super) fn read(text: &str, style: ChecklistStyle) -> Checklist {
+    let mut reader = ChecklistReader { style, ..ChecklistReader::default() };
     let text = text.get(crate::text::bom_len(text)..).unwrap_or_default();
     for (index, line) in text.lines().enumerate() {
         reader.line(index + 1, line);
@@ -51,25 +51,25 @@ pub(super) fn read(text: &str, style: Style) -> Checklist {
 }
 
 /// The way of writing that a text has: bullets only count where no box is.
-pub(super) fn style(text: &str) -> Style {
-    match read(text, Style::Boxes).entries.is_empty() {
-        true => Style::Bullets,
-        false => Style::Boxes,
+pub(super) fn style(text: &str) -> ChecklistStyle {
+    match read(text, ChecklistStyle::Boxes).entries.is_empty() {
+        true => ChecklistStyle::Bullets,
+        false => ChecklistStyle::Boxes,
     }
 }
 
 #[derive(Default)]
-struct Reader {
-    style: Style,
+struct ChecklistReader {
+    style: ChecklistStyle,
     list: Checklist,
-    fences: Fences,
+    fences: FenceTracker,
     headings: Vec<(usize, String)>,
-    open: Option<Entry>,
+    open: Option<ChecklistEntry>,
     /// Blank lines that may turn out to be inside of the open task.
     blank: usize,
 }
 
-impl Reader {
+impl ChecklistReader {
     fn line(&mut self, number: usize, line: &str) {
         let place = self.fences.next(line);
         if line.trim().is_empty() {
@@ -78,7 +78,7 @@ impl Reader {
         }
         let indent = indent(line);
         let is_below = self.open.as_ref().is_some_and(|task| indent > task.indent);
-        if place != Place::Outside {
+        if place != FencePosition::Outside {
             return if is_below { self.body(line) } else { self.prose(line) };
         }
         if let Some((level, words)) = heading(line) {
@@ -100,11 +100,11 @@ impl Reader {
     }
 
     /// The state and the words of a list item, if that is what a task looks like.
-    fn state_of<'l>(&self, indent: usize, rest: &'l str) -> Option<(State, &'l str)> {
+    fn state_of<'l>(&self, indent: usize, rest: &'l str) -> Option<(TaskState, &'l str)> {
         match self.style {
-            Style::Boxes => boxed(rest),
-            Style::Bullets if indent > 0 && self.open.is_some() => None,
-            Style::Bullets => {
+            ChecklistStyle::Boxes => boxed(rest),
+            ChecklistStyle::Bullets if indent > 0 && self.open.is_some() => None,
+            ChecklistStyle::Bullets => {
                 let headings = self.headings.iter().map(|(_, words)| words.to_lowercase());
                 let past = headings
                     .clone()
@@ -113,37 +113,39 @@ impl Reader {
                 let marked = ["✅", "[DONE]", "[done]", "(done)", "(DONE)"];
                 let done = past || marked.iter().any(|mark| rest.contains(mark));
                 let done = done || rest.starts_with("~~") && rest.ends_with("~~");
-                let state = if done { State::Accepted } else { State::Pending };
+                let state = if done { TaskState::Accepted } else { TaskState::Pending };
                 (!beside).then_some((state, rest))
             }
         }
     }
 
-    fn start(&mut self, number: usize, indent: usize, state: State, words: &str, line: &str) {
+    fn start(&mut self, number: usize, indent: usize, state: TaskState, words: &str, line: &str) {
         self.close();
         self.blank = 0;
         let headings = self.headings.iter().filter(|(level, _)| *level > 1);
         // A mark that ralph has no state for (`[~]`, `[/]`) is said.
         let mark = item(line).and_then(|rest| rest.get(..rest.len() - words.len()));
         let mark = mark.map(str::trim).filter(|mark| !USUAL.contains(mark));
-        self.open = Some(Entry {
+        self.open = Some(ChecklistEntry {
             line: number,
-            says: mark.map(|mark| Said::new("marked", mark)).into_iter().collect(),
+            says: mark.map(|mark| LabelledText::new("marked", mark)).into_iter().collect(),
             text: words.trim().to_owned(),
             state,
             headings: headings.map(|(_, words)| words.clone()).collect(),
             indent,
-            ..Entry::default()
+            ..ChecklistEntry::default()
         });
     }
 
-    fn nested(&mut self, state: &State, words: &str, line: &str) {
+    fn nested(&mut self, state: &TaskState, words: &str, line: &str) {
         self.blank = 0;
         let Some(task) = &mut self.open else { return };
         match state {
-            State::Pending if !words.trim().is_empty() => task.accept.push(words.trim().to_owned()),
-            State::Accepted if self.style == Style::Boxes => {
-                task.says.push(Said::new("done already", words.trim()));
+            TaskState::Pending if !words.trim().is_empty() => {
+                task.accept.push(words.trim().to_owned())
+            }
+            TaskState::Accepted if self.style == ChecklistStyle::Boxes => {
+                task.says.push(LabelledText::new("done already", words.trim()));
             }
             _ => self.body(line),
         }
@@ -174,7 +176,7 @@ impl Reader {
         if let Some(mut task) = self.open.take() {
             let body = std::mem::take(&mut task.body);
             if !body.trim().is_empty() {
-                task.says.insert(0, Said::new("", body.trim_end()));
+                task.says.insert(0, LabelledText::new("", body.trim_end()));
             }
             self.list.entries.push(task);
         }
@@ -222,7 +224,7 @@ fn item(line: &str) -> Option<&str> {
 }
 
 /// State and words of an item that begins with a box.
-fn boxed(rest: &str) -> Option<(State, &str)> {
+fn boxed(rest: &str) -> Option<(TaskState, &str)> {
     let inside = rest.strip_prefix('[')?;
     let mut chars = inside.chars();
     let mark = chars.next()?;
@@ -232,10 +234,10 @@ fn boxed(rest: &str) -> Option<(State, &str)> {
         return None;
     }
     let state = match mark {
-        'x' | 'X' | '✓' | '✔' | '✅' => State::Accepted,
-        '-' => State::Skipped,
-        '!' => State::Blocked("marked with [!]".to_owned()),
-        _ => State::Pending,
+        'x' | 'X' | '✓' | '✔' | '✅' => TaskState::Accepted,
+        '-' => TaskState::Skipped,
+        '!' => TaskState::Blocked("marked with [!]".to_owned()),
+        _ => TaskState::Pending,
     };
     Some((state, words.trim()))
 }

@@ -4,14 +4,14 @@
 //! alone. So a damaged file is still recognized, and its own reader can report the error.
 
 use super::folders::{self, MARKS};
-use super::{Kind, Source, file_name, tasks_md};
+use super::{ImportKind, ImportSource, file_name, tasks_md};
 use crate::fence;
 use crate::json;
 
 /// A kind that the files can be, and the file that says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
-    pub kind: Kind,
+pub struct ImportCandidate {
+    pub kind: ImportKind,
     /// File that indicates this kind.
     pub evidence: String,
 }
@@ -94,65 +94,67 @@ const ROOT: [&str; 9] = [
 ];
 
 /// Return the kinds that the files can be, one candidate for each kind.
-pub fn candidates(sources: &[Source]) -> Vec<Candidate> {
-    let named: Vec<Candidate> = Kind::ALL
+pub fn candidates(sources: &[ImportSource]) -> Vec<ImportCandidate> {
+    let named: Vec<ImportCandidate> = ImportKind::ALL
         .into_iter()
-        .filter_map(|kind| Some(Candidate { kind, evidence: evidence(kind, sources)? }))
+        .filter_map(|kind| Some(ImportCandidate { kind, evidence: evidence(kind, sources)? }))
         .collect();
     match (named.is_empty(), sources) {
         (true, [one]) => by_content(one)
             .into_iter()
-            .map(|kind| Candidate { kind, evidence: one.path.clone() })
+            .map(|kind| ImportCandidate { kind, evidence: one.path.clone() })
             .collect(),
         _ => named,
     }
 }
 
-fn evidence(kind: Kind, sources: &[Source]) -> Option<String> {
+fn evidence(kind: ImportKind, sources: &[ImportSource]) -> Option<String> {
     let find = |test: &dyn Fn(&str) -> bool| {
         sources.iter().find(|source| test(&source.path)).map(|source| source.path.clone())
     };
     let named = |name: &'static str| find(&move |path: &str| file_name(path) == name);
     match kind {
-        Kind::Prd => named("prd.json"),
-        Kind::FixPlan => {
+        ImportKind::Prd => named("prd.json"),
+        ImportKind::FixPlan => {
             let at = find(&|path| file_name(path).trim_start_matches('@') == "fix_plan.md")?;
             (!is_original(sources, &at)).then_some(at)
         }
-        Kind::TaskMaster => named("tasks.json"),
-        Kind::Beads => named("issues.jsonl").or_else(|| named("beads.jsonl")),
-        Kind::OpenSpec | Kind::SpecKit => folder(kind, sources),
-        Kind::Deluxe => {
+        ImportKind::TaskMaster => named("tasks.json"),
+        ImportKind::Beads => named("issues.jsonl").or_else(|| named("beads.jsonl")),
+        ImportKind::OpenSpec | ImportKind::SpecKit => folder(kind, sources),
+        ImportKind::Deluxe => {
             let plan = sources.iter().find(|source| file_name(&source.path) == "plan.json")?;
-            by_content(plan).contains(&Kind::Deluxe).then(|| plan.path.clone())
+            by_content(plan).contains(&ImportKind::Deluxe).then(|| plan.path.clone())
         }
-        Kind::Wiggum => {
-            let at = tasks_md::plan(Kind::Wiggum, sources).map(|source| source.path.clone())?;
+        ImportKind::Wiggum => {
+            let at =
+                tasks_md::plan(ImportKind::Wiggum, sources).map(|source| source.path.clone())?;
             let bare = file_name(&at).to_lowercase();
             let own = ["implementation_plan.md", "implementation.json"].contains(&bare.as_str());
             (own || is_original(sources, &at)).then_some(at)
         }
-        Kind::Github => None,
+        ImportKind::Github => None,
     }
 }
 
 /// Whether a `fix_plan.md` stands beside `PROMPT.md` at the root, as in the first of these loops.
-fn is_original(sources: &[Source], plan: &str) -> bool {
+fn is_original(sources: &[ImportSource], plan: &str) -> bool {
     plan == "fix_plan.md" && sources.iter().any(|source| source.path == "PROMPT.md")
 }
 
-fn folder(kind: Kind, sources: &[Source]) -> Option<String> {
+fn folder(kind: ImportKind, sources: &[ImportSource]) -> Option<String> {
     let mut found = sources.iter().filter_map(|source| {
         let (folder, rest) = folders::split(kind, &source.path)?;
         MARKS.contains(&rest).then_some((folder, rest, source))
     });
-    let is_it = |(folder, rest, source): &(&str, &str, &Source)| {
+    let is_it = |(folder, rest, source): &(&str, &str, &ImportSource)| {
         // Below a folder of the other program nothing is of this one.
         let other = match kind {
-            Kind::OpenSpec => "specs/",
+            ImportKind::OpenSpec => "specs/",
             _ => "openspec/",
         };
-        if source.path.starts_with(other) || source.path.starts_with('.') && kind == Kind::OpenSpec
+        if source.path.starts_with(other)
+            || source.path.starts_with('.') && kind == ImportKind::OpenSpec
         {
             return false;
         }
@@ -160,9 +162,9 @@ fn folder(kind: Kind, sources: &[Source]) -> Option<String> {
             sources.iter().any(|s| folders::split(kind, &s.path) == Some((*folder, name)))
         };
         match (kind, *rest) {
-            (Kind::OpenSpec, "spec.md") | (Kind::SpecKit, "proposal.md") => false,
-            (Kind::OpenSpec, "tasks.md") if has("spec.md") => false,
-            (Kind::SpecKit, "tasks.md") if has("proposal.md") => false,
+            (ImportKind::OpenSpec, "spec.md") | (ImportKind::SpecKit, "proposal.md") => false,
+            (ImportKind::OpenSpec, "tasks.md") if has("spec.md") => false,
+            (ImportKind::SpecKit, "tasks.md") if has("proposal.md") => false,
             (_, "tasks.md") if !has("proposal.md") && !has("spec.md") => {
                 let home = ["openspec/changes/", "specs/", ".specify/specs/"];
                 home.iter().any(|root| source.path.starts_with(root))
@@ -175,7 +177,7 @@ fn folder(kind: Kind, sources: &[Source]) -> Option<String> {
 }
 
 /// Return the kinds that a text can be, whatever the name of its file.
-fn by_content(source: &Source) -> Vec<Kind> {
+fn by_content(source: &ImportSource) -> Vec<ImportKind> {
     let text = source.text.trim_start_matches('\u{feff}').trim_start();
     match text.starts_with(['{', '[']) {
         true => by_keys(text),
@@ -183,24 +185,24 @@ fn by_content(source: &Source) -> Vec<Kind> {
     }
 }
 
-fn by_keys(text: &str) -> Vec<Kind> {
+fn by_keys(text: &str) -> Vec<ImportKind> {
     let first = text.lines().next().unwrap_or_default();
     if let Ok(record) = json::parse(first)
         && record.get("id").is_some()
         && record.get("title").is_some()
         && record.get("number").is_none()
     {
-        return vec![Kind::Beads];
+        return vec![ImportKind::Beads];
     }
     let has = |key: &str| text.contains(&format!("\"{key}\""));
     if has("userStories") {
-        return vec![Kind::Prd];
+        return vec![ImportKind::Prd];
     }
     if has("number") && has("title") && !has("tasks") {
-        return vec![Kind::Github];
+        return vec![ImportKind::Github];
     }
     if has("specs") && !has("subtasks") && has("tasks") {
-        return vec![Kind::Wiggum];
+        return vec![ImportKind::Wiggum];
     }
     if !has("tasks") {
         return Vec::new();
@@ -208,10 +210,10 @@ fn by_keys(text: &str) -> Vec<Kind> {
     let deluxe = ["acceptance_criteria", "depends_on", "retry_count"].iter().any(|key| has(key));
     let master = ["subtasks", "testStrategy", "dependencies"].iter().any(|key| has(key));
     match (deluxe, master) {
-        (true, false) => vec![Kind::Deluxe],
-        (false, true) => vec![Kind::TaskMaster],
-        _ if names_a_project(text) => vec![Kind::Deluxe],
-        _ => vec![Kind::TaskMaster, Kind::Deluxe],
+        (true, false) => vec![ImportKind::Deluxe],
+        (false, true) => vec![ImportKind::TaskMaster],
+        _ if names_a_project(text) => vec![ImportKind::Deluxe],
+        _ => vec![ImportKind::TaskMaster, ImportKind::Deluxe],
     }
 }
 
@@ -220,7 +222,7 @@ fn names_a_project(text: &str) -> bool {
     json::parse(text).is_ok_and(|root| root.get("project").is_some())
 }
 
-fn by_boxes(text: &str) -> Vec<Kind> {
+fn by_boxes(text: &str) -> Vec<ImportKind> {
     let boxes = fence::open_lines(text).filter_map(|(_, line)| {
         let line = line.trim_start();
         ["- [ ] ", "- [x] ", "- [X] ", "* [ ] ", "* [x] "].iter().find_map(|b| line.strip_prefix(b))
@@ -237,8 +239,10 @@ fn by_boxes(text: &str) -> Vec<Kind> {
         open |= word.split_once('.').is_some_and(|(a, b)| digits(a) && digits(b));
     }
     match (kit, open) {
-        (true, false) => vec![Kind::SpecKit],
-        (false, true) => vec![Kind::OpenSpec],
-        _ => vec![Kind::FixPlan, Kind::OpenSpec, Kind::SpecKit, Kind::Wiggum],
+        (true, false) => vec![ImportKind::SpecKit],
+        (false, true) => vec![ImportKind::OpenSpec],
+        _ => {
+            vec![ImportKind::FixPlan, ImportKind::OpenSpec, ImportKind::SpecKit, ImportKind::Wiggum]
+        }
     }
 }

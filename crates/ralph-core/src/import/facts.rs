@@ -1,21 +1,21 @@
 //! Facts of a task, to compare an imported task with the one that a plan stored.
 
-use super::Said;
-use crate::plan::{Id, State, Task};
+use super::LabelledText;
+use crate::plan::{Id, Task, TaskState};
 
 /// Return the facts of `meant` that `got` lacks. `got` is the task as read back from the plan.
-pub(super) fn lost(meant: &Task, got: Option<&Task>) -> Vec<Said> {
+pub(super) fn lost(meant: &Task, got: Option<&Task>) -> Vec<LabelledText> {
     let got = got.map(facts).unwrap_or_default();
     facts(meant).into_iter().filter(|fact| !got.contains(fact)).collect()
 }
 
-fn facts(task: &Task) -> Vec<Said> {
+fn facts(task: &Task) -> Vec<LabelledText> {
     let ids = |ids: &[Id]| ids.iter().map(Id::as_str).collect::<Vec<_>>().join(", ");
     let lines: Vec<String> = task.accept.iter().map(|line| format!("- {line}")).collect();
     let number = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
     let flag = |is_set: bool| if is_set { "true".to_owned() } else { String::new() };
     let why = match &task.state {
-        State::Blocked(why) | State::Failed(Some(why)) => why.clone(),
+        TaskState::Blocked(why) | TaskState::Failed(Some(why)) => why.clone(),
         _ => String::new(),
     };
     let said = [
@@ -40,6 +40,6 @@ fn facts(task: &Task) -> Vec<Said> {
     ];
     said.into_iter()
         .filter(|(_, text)| !text.trim().is_empty())
-        .map(|(label, text)| Said::new(label, text))
+        .map(|(label, text)| LabelledText::new(label, text))
         .collect()
 }

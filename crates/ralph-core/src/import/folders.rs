@@ -6,15 +6,21 @@
 
 use std::collections::BTreeMap;
 
-use super::checklist::{self, Entry, Style};
-use super::{Document, Found, ImportError, Item, Kind, Site, Source, tasks_md};
+use super::checklist::{self, ChecklistEntry, ChecklistStyle};
+use super::{
+    DocumentSite, ImportError, ImportItem, ImportKind, ImportSource, SourceContent, SourceDocument,
+    tasks_md,
+};
 
 /// Files of which such a folder has at least one.
 pub(super) const MARKS: [&str; 3] = ["tasks.md", "proposal.md", "spec.md"];
 
 /// Read all folders of the kind.
-pub(super) fn read(kind: Kind, sources: &[Source]) -> Result<Found, ImportError> {
-    let mut folders = BTreeMap::<String, Vec<(&str, &Source)>>::new();
+pub(super) fn read(
+    kind: ImportKind,
+    sources: &[ImportSource],
+) -> Result<SourceContent, ImportError> {
+    let mut folders = BTreeMap::<String, Vec<(&str, &ImportSource)>>::new();
     for source in sources {
         if let Some((folder, rest)) = split(kind, &source.path) {
             folders.entry(folder.to_owned()).or_default().push((rest, source));
@@ -25,7 +31,7 @@ pub(super) fn read(kind: Kind, sources: &[Source]) -> Result<Found, ImportError>
         let stem = name.rsplit_once('.').map_or(kind.as_str(), |(stem, _)| stem);
         folders.insert(stem.to_owned(), vec![("tasks.md", one)]);
     }
-    let mut found = Found::default();
+    let mut found = SourceContent::default();
     for (folder, files) in &folders {
         let has = |name: &str| files.iter().any(|(rest, _)| *rest == name);
         if !MARKS.iter().any(|mark| has(mark)) {
@@ -44,34 +50,40 @@ pub(super) fn read(kind: Kind, sources: &[Source]) -> Result<Found, ImportError>
 }
 
 /// The name of the folder that a file is in, and its path there.
-pub(super) fn split(kind: Kind, path: &str) -> Option<(&str, &str)> {
+pub(super) fn split(kind: ImportKind, path: &str) -> Option<(&str, &str)> {
     let roots: &[&str] = match kind {
-        Kind::OpenSpec => &["openspec/changes/", "changes/"],
+        ImportKind::OpenSpec => &["openspec/changes/", "changes/"],
         _ => &["specs/", ".specify/specs/"],
     };
     let below = roots.iter().find_map(|root| path.strip_prefix(root));
     let (folder, rest) = below.unwrap_or(path).split_once('/')?;
     let is_it = match kind {
-        Kind::OpenSpec => folder != "archive" && !folder.starts_with('.'),
+        ImportKind::OpenSpec => folder != "archive" && !folder.starts_with('.'),
         _ => folder.starts_with(|c: char| c.is_ascii_digit()) || below.is_none(),
     };
     let known = below.is_some() || !folder.starts_with('.');
     (is_it && known && !rest.is_empty()).then_some((folder, rest))
 }
 
-fn document(kind: Kind, folder: &str, rest: &str, source: &Source) -> Document {
+fn document(kind: ImportKind, folder: &str, rest: &str, source: &ImportSource) -> SourceDocument {
     let site = match rest.ends_with(".md") {
-        true => Site::Spec(format!("{folder}/{rest}")),
-        false => Site::Import(format!("{kind}/{folder}/{rest}")),
+        true => DocumentSite::Spec(format!("{folder}/{rest}")),
+        false => DocumentSite::Import(format!("{kind}/{folder}/{rest}")),
     };
-    Document { from: source.path.clone(), site, text: source.text.clone() }
+    SourceDocument { from: source.path.clone(), site, text: source.text.clone() }
 }
 
-fn tasks(kind: Kind, folder: &str, spec: Option<&String>, source: &Source, found: &mut Found) {
-    let list = checklist::read(&source.text, Style::Boxes);
+fn tasks(
+    kind: ImportKind,
+    folder: &str,
+    spec: Option<&String>,
+    source: &ImportSource,
+    found: &mut SourceContent,
+) {
+    let list = checklist::read(&source.text, ChecklistStyle::Boxes);
     for entry in list.entries {
         let mut item = match kind {
-            Kind::SpecKit => spec_kit(source, entry),
+            ImportKind::SpecKit => spec_kit(source, entry),
             _ => open_spec(source, entry),
         };
         item.scope = folder.to_owned();
@@ -81,7 +93,7 @@ fn tasks(kind: Kind, folder: &str, spec: Option<&String>, source: &Source, found
     found.aside(&format!("{folder}/tasks.md"), "", list.prose);
 }
 
-fn open_spec(source: &Source, entry: Entry) -> Item {
+fn open_spec(source: &ImportSource, entry: ChecklistEntry) -> ImportItem {
     let mut item = tasks_md::item(source, entry);
     let text = item.key.clone();
     let is_number = |word: &str| {
@@ -97,7 +109,7 @@ fn open_spec(source: &Source, entry: Entry) -> Item {
 }
 
 /// `T001 [P] [US1] Create the model in src/model.rs (depends on T000)`.
-fn spec_kit(source: &Source, entry: Entry) -> Item {
+fn spec_kit(source: &ImportSource, entry: ChecklistEntry) -> ImportItem {
     let mut item = tasks_md::item(source, entry);
     let text = item.key.clone();
     let Some((id, words)) = text.split_once(' ').filter(|(id, _)| is_task_id(id)) else {
@@ -121,7 +133,7 @@ fn spec_kit(source: &Source, entry: Entry) -> Item {
 }
 
 /// The name without the number in front of it.
-fn rename(item: &mut Item, words: &str) {
+fn rename(item: &mut ImportItem, words: &str) {
     item.says.retain(|said| said.label != "title");
     item.named(words);
 }

@@ -5,18 +5,18 @@
 
 use super::leftover::{leftover, words};
 use super::prd::unbulleted;
-use super::{Found, ImportError, Item, Source, pick, root};
+use super::{ImportError, ImportItem, ImportSource, SourceContent, pick, root};
 use crate::fence;
-use crate::json::{Fields, JsonError, Node};
-use crate::plan::{Priority, State};
+use crate::json::{JsonError, JsonFields, JsonNode};
+use crate::plan::{Priority, TaskState};
 use crate::text::LineCounter;
 
 const KNOWN: [&str; 6] = ["number", "title", "body", "state", "stateReason", "closedAt"];
 
-pub(super) fn read(sources: &[Source]) -> Result<Found, ImportError> {
+pub(super) fn read(sources: &[ImportSource]) -> Result<SourceContent, ImportError> {
     let given = |path: &str| path == "-";
     let json = |path: &str| path.ends_with(".json");
-    let Some(source) = pick(sources, &[&given, &json]) else { return Ok(Found::default()) };
+    let Some(source) = pick(sources, &[&given, &json]) else { return Ok(SourceContent::default()) };
     let node = root(source)?;
     let list = node.items().map_or_else(|| vec![&node], |items| items.iter().collect());
     let mut lines = LineCounter::new(&source.text);
@@ -24,19 +24,19 @@ pub(super) fn read(sources: &[Source]) -> Result<Found, ImportError> {
     for node in list {
         let line = lines.line(node.span.start);
         let item = issue(&source.text, node).map_err(|e| ImportError::json(source, e))?;
-        items.push(Item { file: source.path.clone(), line, ..item });
+        items.push(ImportItem { file: source.path.clone(), line, ..item });
     }
     // `gh` lists the newest first; work begins with the oldest.
     items.sort_by_key(|item| item.key.parse::<u64>().unwrap_or(u64::MAX));
-    Ok(Found { items, ..Found::default() })
+    Ok(SourceContent { items, ..SourceContent::default() })
 }
 
-fn issue(text: &str, node: &Node) -> Result<Item, JsonError> {
-    let fields = Fields::new(text, node)?;
+fn issue(text: &str, node: &JsonNode) -> Result<ImportItem, JsonError> {
+    let fields = JsonFields::new(text, node)?;
     let Some(number) = fields.u64("number")? else { return fields.missing("number") };
     let title = fields.required("title")?;
     let body = fields.string("body")?.unwrap_or_default();
-    let mut item = Item { key: number.to_string(), has_id: true, ..Item::default() };
+    let mut item = ImportItem { key: number.to_string(), has_id: true, ..ImportItem::default() };
     item.scope = repository(&fields);
     item.task.accept = boxes(&body);
     item.needs = needs(&body);
@@ -56,7 +56,7 @@ fn issue(text: &str, node: &Node) -> Result<Item, JsonError> {
 }
 
 /// Return `owner/name` of the repository, from the issue's URL. Empty if the URL has another form.
-fn repository(fields: &Fields<'_, '_>) -> String {
+fn repository(fields: &JsonFields<'_, '_>) -> String {
     let url = fields.str("url").ok().flatten().unwrap_or_default();
     let parts: Vec<&str> = url.split('/').collect();
     match parts.as_slice() {
@@ -65,29 +65,29 @@ fn repository(fields: &Fields<'_, '_>) -> String {
     }
 }
 
-fn names(fields: &Fields<'_, '_>, key: &str, part: &str) -> Vec<String> {
-    let items = fields.get(key).and_then(Node::items).unwrap_or_default();
-    let name = |node: &Node| words(fields.text(), node.get(part).unwrap_or(node));
+fn names(fields: &JsonFields<'_, '_>, key: &str, part: &str) -> Vec<String> {
+    let items = fields.get(key).and_then(JsonNode::items).unwrap_or_default();
+    let name = |node: &JsonNode| words(fields.text(), node.get(part).unwrap_or(node));
     items.iter().map(name).filter(|name| !name.is_empty()).collect()
 }
 
-fn comments(fields: &Fields<'_, '_>, item: &mut Item) {
+fn comments(fields: &JsonFields<'_, '_>, item: &mut ImportItem) {
     let text = fields.text();
-    for node in fields.get("comments").and_then(Node::items).unwrap_or_default() {
-        let said = |node: Option<&Node>| node.map(|node| words(text, node)).unwrap_or_default();
+    for node in fields.get("comments").and_then(JsonNode::items).unwrap_or_default() {
+        let said = |node: Option<&JsonNode>| node.map(|node| words(text, node)).unwrap_or_default();
         let author = said(node.get("author").and_then(|author| author.get("login")));
         item.say(&format!("comment by {author}"), said(node.get("body")));
     }
 }
 
-fn state(fields: &Fields<'_, '_>, item: &mut Item) -> Result<(), JsonError> {
+fn state(fields: &JsonFields<'_, '_>, item: &mut ImportItem) -> Result<(), JsonError> {
     let state = fields.string("state")?.unwrap_or_default();
     let reason = fields.string("stateReason")?.unwrap_or_default();
     let dropped = ["not_planned", "duplicate"].iter().any(|r| reason.eq_ignore_ascii_case(r));
     item.task.state = match (state.eq_ignore_ascii_case("closed"), dropped) {
-        (true, true) => State::Skipped,
-        (true, false) => State::Accepted,
-        (false, _) => State::Pending,
+        (true, true) => TaskState::Skipped,
+        (true, false) => TaskState::Accepted,
+        (false, _) => TaskState::Pending,
     };
     if !reason.is_empty() && !reason.eq_ignore_ascii_case("completed") {
         item.say("closed as", reason);

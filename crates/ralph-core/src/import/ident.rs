@@ -6,22 +6,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Fate, Item, Kind};
-use crate::format::{Format, progress};
+use super::{ImportItem, ImportKind, ImportStatus};
+use crate::format::{PlanFormat, progress};
 use crate::plan::{Id, Plan};
 
 /// Maximum length of an id from the source that is kept.
 const LONGEST: usize = 48;
 
 /// Tasks and issues of a plan by id: their names and, if the plan stores them, their notes.
-pub(super) struct Known<'p> {
+pub(super) struct KnownPlanItems<'p> {
     by_id: BTreeMap<&'p Id, Vec<(&'p str, Option<&'p str>)>>,
     by_name: BTreeSet<&'p str>,
     names_are_ids: bool,
     used: BTreeSet<Id>,
 }
 
-impl<'p> Known<'p> {
+impl<'p> KnownPlanItems<'p> {
     pub(super) fn of(plan: &'p Plan) -> Self {
         let mut by_id = BTreeMap::<&Id, Vec<_>>::new();
         for task in &plan.tasks {
@@ -37,7 +37,7 @@ impl<'p> Known<'p> {
         Self {
             by_id,
             by_name: plan.tasks.iter().map(|task| task.name.as_str()).collect(),
-            names_are_ids: plan.format == Format::Progress,
+            names_are_ids: plan.format == PlanFormat::Progress,
             used: BTreeSet::new(),
         }
     }
@@ -49,7 +49,7 @@ impl<'p> Known<'p> {
 
     /// The id of an item, and whether it is here already. progress.md makes ids of names, so there
     /// a name that is taken gets a number.
-    pub(super) fn settle(&mut self, kind: Kind, item: &mut Item) -> (Id, Fate) {
+    pub(super) fn settle(&mut self, kind: ImportKind, item: &mut ImportItem) -> (Id, ImportStatus) {
         let (id, fate) = match self.names_are_ids {
             true => self.by_name(item),
             false => self.by_id(kind, item),
@@ -58,7 +58,7 @@ impl<'p> Known<'p> {
         (id, fate)
     }
 
-    fn by_name(&self, item: &mut Item) -> (Id, Fate) {
+    fn by_name(&self, item: &mut ImportItem) -> (Id, ImportStatus) {
         let whole = item.task.name.clone();
         for n in 1.. {
             if n > 1 {
@@ -67,20 +67,20 @@ impl<'p> Known<'p> {
             let id = progress::task_id(&item.task.name, 0);
             if !self.used.contains(&id) {
                 let is_here = self.by_name.contains(item.task.name.as_str());
-                return (id, if is_here { Fate::Here } else { Fate::New });
+                return (id, if is_here { ImportStatus::Here } else { ImportStatus::New });
             }
         }
-        (progress::task_id(&whole, 0), Fate::New)
+        (progress::task_id(&whole, 0), ImportStatus::New)
     }
 
-    fn by_id(&self, kind: Kind, item: &Item) -> (Id, Fate) {
+    fn by_id(&self, kind: ImportKind, item: &ImportItem) -> (Id, ImportStatus) {
         let words: Vec<Id> = words(kind, item).into_iter().map(Id::new).collect();
         let is_free = |id: &Id| !self.used.contains(id);
         if let Some(id) = words.iter().find(|id| is_free(id) && self.is_same(kind, id, item)) {
-            return (id.clone(), Fate::Here);
+            return (id.clone(), ImportStatus::Here);
         }
         if let Some(id) = words.iter().find(|id| is_free(id) && !self.has(id)) {
-            return (id.clone(), Fate::New);
+            return (id.clone(), ImportStatus::New);
         }
         let text = format!("{}\u{1f}{}\u{1f}{}", family(kind), item.scope, item.key);
         let mut ordinal = 0;
@@ -89,16 +89,16 @@ impl<'p> Known<'p> {
             ordinal += 1;
             id = progress::task_id(&text, ordinal);
         }
-        let fate = if self.has(&id) { Fate::Here } else { Fate::New };
+        let fate = if self.has(&id) { ImportStatus::Here } else { ImportStatus::New };
         (id, fate)
     }
 
     /// Whether the record with this id came from the item: it says so, or it has the same name and
     /// says nothing of where it came from. A scope that only one of the two knows (`gh` was asked for
     /// less) does not tell them apart.
-    fn is_same(&self, kind: Kind, id: &Id, item: &Item) -> bool {
+    fn is_same(&self, kind: ImportKind, id: &Id, item: &ImportItem) -> bool {
         let whole = origin(kind, item);
-        let bare = origin(kind, &Item { scope: String::new(), ..item.clone() });
+        let bare = origin(kind, &ImportItem { scope: String::new(), ..item.clone() });
         let (start, end) = bare.split_once(": ").unwrap_or_default();
         let (start, end) = (format!("{start} ("), format!("): {end}"));
         let is_it = |line: &str| {
@@ -119,7 +119,7 @@ impl<'p> Known<'p> {
 const FROM: &str = "Imported from ";
 
 /// The line of the notes that says where a task came from.
-pub(super) fn origin(kind: Kind, item: &Item) -> String {
+pub(super) fn origin(kind: ImportKind, item: &ImportItem) -> String {
     let one_line = crate::text::one_line;
     match item.scope.is_empty() {
         true => format!("{FROM}{}: {}", family(kind), one_line(&item.key)),
@@ -130,15 +130,15 @@ pub(super) fn origin(kind: Kind, item: &Item) -> String {
 }
 
 /// Two kinds read the same checklists, and a task is the same whichever of them was named.
-fn family(kind: Kind) -> &'static str {
+fn family(kind: ImportKind) -> &'static str {
     match kind {
-        Kind::Wiggum => Kind::FixPlan.as_str(),
+        ImportKind::Wiggum => ImportKind::FixPlan.as_str(),
         other => other.as_str(),
     }
 }
 
 /// Ids that would suit the item, best first.
-fn words(kind: Kind, item: &Item) -> Vec<String> {
+fn words(kind: ImportKind, item: &ImportItem) -> Vec<String> {
     if !item.has_id {
         return Vec::new();
     }
@@ -151,8 +151,10 @@ fn words(kind: Kind, item: &Item) -> Vec<String> {
     let number = scope.split('-').next().filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
     let short = number.filter(|n| !n.is_empty()).map(|n| format!("{n}-{key}"));
     let found = match kind {
-        Kind::SpecKit | Kind::OpenSpec => [short, scoped, Some(format!("{prefix}-{key}"))],
-        Kind::TaskMaster if !scope.is_empty() => {
+        ImportKind::SpecKit | ImportKind::OpenSpec => {
+            [short, scoped, Some(format!("{prefix}-{key}"))]
+        }
+        ImportKind::TaskMaster if !scope.is_empty() => {
             [Some(format!("{prefix}-{scope}-{key}")), None, None]
         }
         _ => {

@@ -7,8 +7,8 @@
 //!                                    \---place----> copies of its documents, under free names
 //! ```
 //!
-//! A reader knows one foreign format and says what stands in it: [`Item`]s, [`Document`]s, and
-//! [`Aside`]s that belong to no item. It loses nothing: whatever a task of ralph has no field for
+//! A reader knows one foreign format and says what stands in it: [`ImportItem`]s, [`SourceDocument`]s, and
+//! [`PlanAside`]s that belong to no item. It loses nothing: whatever a task of ralph has no field for
 //! becomes part of its notes. [`settle`] brings the items into a plan: it finds those that are there
 //! already, gives the others their ids, and reads the new plan back. Whatever its format did not keep
 //! (plan.jsonl buries what is done) goes to the *record*, a file of notes beside the plan.
@@ -40,20 +40,20 @@ mod settle_tests;
 
 use std::fmt;
 
-pub use detect::{Candidate, candidates, enters, wants};
-pub use place::{Placed, Site, place};
+pub use detect::{ImportCandidate, candidates, enters, wants};
+pub use place::{DocumentSite, PlacedDocument, place};
 pub use record::with_blocks;
-pub use settle::{Fate, Import, Row, Target, settle};
+pub use settle::{ImportRow, ImportStatus, ImportTarget, PreparedImport, settle};
 
 use serde::Serialize;
 
-use crate::json::{self, JsonError, Node};
+use crate::json::{self, JsonError, JsonNode};
 use crate::plan::Task;
 use crate::word_enum::word_enum;
 
 word_enum! {
     /// Kind of a source from which plans can be imported.
-    Kind {
+    ImportKind {
         /// snarktank's `prd.json`.
         Prd = "prd",
         /// `fix_plan.md` of ralph-claude-code.
@@ -73,7 +73,7 @@ word_enum! {
     }
 }
 
-impl Kind {
+impl ImportKind {
     /// Return a description of the files that indicate this kind.
     pub fn looks_like(self) -> &'static str {
         match self {
@@ -105,7 +105,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ImportKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -113,7 +113,7 @@ impl fmt::Display for Kind {
 
 /// A text that may be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct ImportSource {
     /// Path below the path that the user named, with `/`. `-` for standard input.
     pub path: String,
     pub text: String,
@@ -136,7 +136,7 @@ impl ImportError {
         Self { file: file.to_owned(), line: None, message: message.into(), hint: hint.to_owned() }
     }
 
-    fn json(source: &Source, error: JsonError) -> Self {
+    fn json(source: &ImportSource, error: JsonError) -> Self {
         let at = error.in_text(&source.text);
         Self { line: Some(at.line), ..Self::new(&source.path, at.message, MEND) }
     }
@@ -146,27 +146,28 @@ const MEND: &str = "nothing was written; mend that place and import again";
 
 /// Tasks, documents and other content found in a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct SourceContent {
     /// Tasks, in the order in which they should be done.
-    pub items: Vec<Item>,
+    pub items: Vec<ImportItem>,
     /// Files to copy into the project.
-    pub documents: Vec<Document>,
+    pub documents: Vec<SourceDocument>,
     /// Content that belongs to no task.
-    pub asides: Vec<Aside>,
+    pub asides: Vec<PlanAside>,
 }
 
-impl Found {
+impl SourceContent {
     fn aside(&mut self, from: &str, label: &str, text: impl Into<String>) {
         let text = text.into();
         if !text.trim().is_empty() {
-            self.asides.push(Aside { from: from.to_owned(), said: Said::new(label, text) });
+            self.asides
+                .push(PlanAside { from: from.to_owned(), said: LabelledText::new(label, text) });
         }
     }
 }
 
 /// One task of the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Item {
+pub struct ImportItem {
     /// Reference to the item within the source. Unique together with `scope`.
     pub key: String,
     /// Part of the source that the item is from, such as a folder or a repository. Empty if unknown.
@@ -184,16 +185,16 @@ pub struct Item {
     /// the whole waits for that it is a part of.
     pub after: Vec<String>,
     /// Content for the task's notes.
-    pub says: Vec<Said>,
+    pub says: Vec<LabelledText>,
     /// Content for the record of the import only, because it does not help to do the task.
-    pub aside: Vec<Said>,
+    pub aside: Vec<LabelledText>,
 }
 
-impl Item {
+impl ImportItem {
     fn say(&mut self, label: &str, text: impl Into<String>) {
         let text = text.into();
         if !text.trim().is_empty() {
-            self.says.push(Said::new(label, text));
+            self.says.push(LabelledText::new(label, text));
         }
     }
 
@@ -214,19 +215,19 @@ impl Item {
 
 /// Something that was said, and under which name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct LabelledText {
     /// Name of the field in the source. Empty for plain text.
     pub label: String,
     pub text: String,
 }
 
-impl Said {
+impl LabelledText {
     fn new(label: &str, text: impl Into<String>) -> Self {
         Self { label: label.to_owned(), text: text.into() }
     }
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for LabelledText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.text.trim_end();
         match (self.label.is_empty(), text.contains('\n')) {
@@ -239,33 +240,33 @@ impl fmt::Display for Said {
 
 /// Information about the whole plan, which belongs to no task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Aside {
+pub struct PlanAside {
     /// The file it stands in, called the same wherever it is read from.
     pub from: String,
-    pub said: Said,
+    pub said: LabelledText,
 }
 
 /// File of the source that is copied into the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Document {
+pub struct SourceDocument {
     /// Path of the file in the source.
     pub from: String,
     #[serde(skip)]
-    pub site: Site,
+    pub site: DocumentSite,
     #[serde(skip)]
     pub text: String,
 }
 
 /// Read the sources as what they are said to be. Files of other kinds among them are passed over.
-pub fn read(kind: Kind, sources: &[Source]) -> Result<Found, ImportError> {
+pub fn read(kind: ImportKind, sources: &[ImportSource]) -> Result<SourceContent, ImportError> {
     let mut found = match kind {
-        Kind::Prd => prd::read(sources),
-        Kind::FixPlan | Kind::Wiggum => tasks_md::read(kind, sources),
-        Kind::TaskMaster => task_master::read(sources),
-        Kind::Beads => beads::read(sources),
-        Kind::OpenSpec | Kind::SpecKit => folders::read(kind, sources),
-        Kind::Deluxe => native::deluxe(sources),
-        Kind::Github => github::read(sources),
+        ImportKind::Prd => prd::read(sources),
+        ImportKind::FixPlan | ImportKind::Wiggum => tasks_md::read(kind, sources),
+        ImportKind::TaskMaster => task_master::read(sources),
+        ImportKind::Beads => beads::read(sources),
+        ImportKind::OpenSpec | ImportKind::SpecKit => folders::read(kind, sources),
+        ImportKind::Deluxe => native::deluxe(sources),
+        ImportKind::Github => github::read(sources),
     }?;
     if found.items.is_empty() && found.documents.is_empty() {
         let file = sources.first().map_or("-", |source| source.path.as_str());
@@ -278,7 +279,7 @@ pub fn read(kind: Kind, sources: &[Source]) -> Result<Found, ImportError> {
 }
 
 /// A second item with a key that was used before gets one of its own; nobody can mean it.
-fn tell_apart(items: &mut [Item]) {
+fn tell_apart(items: &mut [ImportItem]) {
     let mut seen = std::collections::BTreeMap::<(String, String), usize>::new();
     for item in items {
         let count = seen.entry((item.scope.clone(), item.key.clone())).or_default();
@@ -294,7 +295,7 @@ fn tell_apart(items: &mut [Item]) {
 }
 
 /// The root of a JSON file.
-fn root(source: &Source) -> Result<Node, ImportError> {
+fn root(source: &ImportSource) -> Result<JsonNode, ImportError> {
     json::parse_file(&source.text).map_err(|e| ImportError::json(source, e))
 }
 
@@ -304,6 +305,9 @@ fn file_name(path: &str) -> &str {
 }
 
 /// The first source that a test picks, asked in order of preference.
-fn pick<'s>(sources: &'s [Source], tests: &[&dyn Fn(&str) -> bool]) -> Option<&'s Source> {
+fn pick<'s>(
+    sources: &'s [ImportSource],
+    tests: &[&dyn Fn(&str) -> bool],
+) -> Option<&'s ImportSource> {
     tests.iter().find_map(|test| sources.iter().find(|source| test(&source.path)))
 }

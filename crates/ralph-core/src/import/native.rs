@@ -2,10 +2,13 @@
 //! `plan.json` with its handoffs and knowledge, and `.ralph-wiggum/implementation.json`.
 
 use super::leftover::{leftover, told};
-use super::{Document, Found, ImportError, Item, MEND, Site, Source, file_name, pick, root};
-use crate::format::{Format, codec};
-use crate::json::Node;
-use crate::plan::{Plan, State, Task};
+use super::{
+    DocumentSite, ImportError, ImportItem, ImportSource, MEND, SourceContent, SourceDocument,
+    file_name, pick, root,
+};
+use crate::format::{PlanFormat, codec};
+use crate::json::JsonNode;
+use crate::plan::{Plan, Task, TaskState};
 
 /// Members of a task in plan.json that have a field here, or that order and state say.
 const DELUXE: [&str; 24] = [
@@ -69,18 +72,18 @@ const HOME: [&str; 5] = [
     ".ralph/templates/",
 ];
 
-pub(super) fn deluxe(sources: &[Source]) -> Result<Found, ImportError> {
+pub(super) fn deluxe(sources: &[ImportSource]) -> Result<SourceContent, ImportError> {
     let named = |path: &str| file_name(path) == "plan.json";
     let json = |path: &str| sources.len() == 1 && (path.ends_with(".json") || path == "-");
     let mut found = match pick(sources, &[&named, &json]) {
-        Some(source) => plan(source, Format::Deluxe)?,
-        None => Found::default(),
+        Some(source) => plan(source, PlanFormat::Deluxe)?,
+        None => SourceContent::default(),
     };
     for source in sources.iter().filter(|source| HOME.iter().any(|at| source.path.starts_with(at)))
     {
-        found.documents.push(Document {
+        found.documents.push(SourceDocument {
             from: source.path.clone(),
-            site: Site::Home(source.path.clone()),
+            site: DocumentSite::Home(source.path.clone()),
             text: source.text.clone(),
         });
     }
@@ -88,17 +91,17 @@ pub(super) fn deluxe(sources: &[Source]) -> Result<Found, ImportError> {
     Ok(found)
 }
 
-pub(super) fn implementation(source: &Source) -> Result<Found, ImportError> {
-    plan(source, Format::Implementation)
+pub(super) fn implementation(source: &ImportSource) -> Result<SourceContent, ImportError> {
+    plan(source, PlanFormat::Implementation)
 }
 
 /// Tasks whose spec is not among the documents belong to none here; the notes say which it was.
-pub(super) fn adopt_specs(found: &mut Found) {
+pub(super) fn adopt_specs(found: &mut SourceContent) {
     let copied: Vec<String> = found
         .documents
         .iter()
         .filter_map(|document| match &document.site {
-            Site::Spec(name) => Some(name.clone()),
+            DocumentSite::Spec(name) => Some(name.clone()),
             _ => None,
         })
         .collect();
@@ -113,17 +116,17 @@ pub(super) fn adopt_specs(found: &mut Found) {
     }
 }
 
-fn plan(source: &Source, format: Format) -> Result<Found, ImportError> {
+fn plan(source: &ImportSource, format: PlanFormat) -> Result<SourceContent, ImportError> {
     let text = source.text.as_str();
     let plan = codec(format).parse(text).map_err(|e| ImportError {
         line: Some(e.line),
         ..ImportError::new(&source.path, e.message, MEND)
     })?;
     let node = root(source)?;
-    let mut found = Found::default();
+    let mut found = SourceContent::default();
     let nodes = match format {
-        Format::Implementation => {
-            let specs = node.get("specs").and_then(Node::items).unwrap_or_default();
+        PlanFormat::Implementation => {
+            let specs = node.get("specs").and_then(JsonNode::items).unwrap_or_default();
             for spec in specs {
                 let id = spec.get("id").and_then(|id| id.str(text)).unwrap_or_default();
                 for said in leftover(text, spec, &["tasks"]) {
@@ -132,7 +135,7 @@ fn plan(source: &Source, format: Format) -> Result<Found, ImportError> {
             }
             specs.iter().flat_map(tasks_of).collect()
         }
-        _ => tasks_of(&node).iter().collect::<Vec<&Node>>(),
+        _ => tasks_of(&node).iter().collect::<Vec<&JsonNode>>(),
     };
     for said in leftover(text, &node, &["tasks", "specs"]) {
         found.aside(format.file_name(), &said.label, said.text);
@@ -147,23 +150,23 @@ fn plan(source: &Source, format: Format) -> Result<Found, ImportError> {
     Ok(found)
 }
 
-fn tasks_of(node: &Node) -> &[Node] {
-    node.get("tasks").and_then(Node::items).unwrap_or_default()
+fn tasks_of(node: &JsonNode) -> &[JsonNode] {
+    node.get("tasks").and_then(JsonNode::items).unwrap_or_default()
 }
 
-fn item(plan: &Plan, task: &Task, text: &str, node: &Node) -> Item {
-    let mut item = Item {
+fn item(plan: &Plan, task: &Task, text: &str, node: &JsonNode) -> ImportItem {
+    let mut item = ImportItem {
         key: task.id.as_str().to_owned(),
         has_id: true,
         line: task.line,
         needs: task.deps.iter().map(|id| id.as_str().to_owned()).collect(),
         task: Task { deps: Vec::new(), line: 0, ..task.clone() },
-        ..Item::default()
+        ..ImportItem::default()
     };
     let notes = item.task.notes.take();
     item.say("", notes.unwrap_or_default());
-    if item.task.state == State::Running {
-        item.task.state = State::Pending;
+    if item.task.state == TaskState::Running {
+        item.task.state = TaskState::Pending;
         item.say("status", "in_progress");
     }
     if let Some(spec) = &task.spec {
@@ -174,13 +177,13 @@ fn item(plan: &Plan, task: &Task, text: &str, node: &Node) -> Item {
         item.say("part of", parent.as_str());
     }
     let known: &[&str] = match plan.format {
-        Format::Implementation => &IMPLEMENTATION,
+        PlanFormat::Implementation => &IMPLEMENTATION,
         _ => &DELUXE,
     };
     item.says.extend(leftover(text, node, known));
     // A state in which the reason has no place keeps it in the notes.
     for key in ["blocked_reason", "blockedReason", "failed_reason", "failedReason"] {
-        let is_kept = matches!(item.task.state, State::Blocked(_) | State::Failed(Some(_)));
+        let is_kept = matches!(item.task.state, TaskState::Blocked(_) | TaskState::Failed(Some(_)));
         if let Some(said) =
             node.get(key).and_then(|node| told(text, key, node)).filter(|_| !is_kept)
         {

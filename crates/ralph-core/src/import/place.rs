@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Document;
+use super::SourceDocument;
 
 /// Kind of place in the project that a document belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Site {
+pub enum DocumentSite {
     /// The document is a spec with this file name.
     Spec(String),
     /// ralph keeps the same file in the same place of the project.
@@ -24,9 +24,9 @@ pub(super) const IMPORTS: &str = "ralph/imports";
 
 /// A document and the path that it gets, relative to the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Placed {
+pub struct PlacedDocument {
     #[serde(flatten)]
-    pub document: Document,
+    pub document: SourceDocument,
     /// Path in the project, relative to its root.
     #[serde(rename = "to")]
     pub path: String,
@@ -34,11 +34,11 @@ pub struct Placed {
     pub is_there: bool,
 }
 
-impl Placed {
+impl PlacedDocument {
     /// Return the spec's name in the source and the name that tasks use. `None` if it is no spec.
     pub fn spec(&self) -> Option<(&str, &str)> {
         match &self.document.site {
-            Site::Spec(name) => {
+            DocumentSite::Spec(name) => {
                 Some((name, self.path.strip_prefix(SPECS)?.trim_start_matches('/')))
             }
             _ => None,
@@ -48,7 +48,10 @@ impl Placed {
 
 /// Find a place for each document. `look` gives what a path of the project holds now, if anything;
 /// nothing that is there is ever replaced.
-pub fn place(documents: &[Document], look: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<Placed> {
+pub fn place(
+    documents: &[SourceDocument],
+    look: &dyn Fn(&str) -> Option<Vec<u8>>,
+) -> Vec<PlacedDocument> {
     let mut taken = BTreeMap::<String, Vec<u8>>::new();
     let mut placed = Vec::new();
     for document in documents {
@@ -61,7 +64,7 @@ pub fn place(documents: &[Document], look: &dyn Fn(&str) -> Option<Vec<u8>>) -> 
                 Some(_) => continue,
             };
             taken.insert(path.clone(), bytes.to_vec());
-            placed.push(Placed { document: document.clone(), path, is_there });
+            placed.push(PlacedDocument { document: document.clone(), path, is_there });
             break;
         }
     }
@@ -69,11 +72,11 @@ pub fn place(documents: &[Document], look: &dyn Fn(&str) -> Option<Vec<u8>>) -> 
 }
 
 /// The paths that a document may get, best first; they never end.
-fn paths(site: &Site) -> impl Iterator<Item = String> {
+fn paths(site: &DocumentSite) -> impl Iterator<Item = String> {
     let (first, base) = match site {
-        Site::Spec(name) => (None, format!("{SPECS}/{}", safe(name))),
-        Site::Import(name) => (None, format!("{IMPORTS}/{}", safe(name))),
-        Site::Home(path) => {
+        DocumentSite::Spec(name) => (None, format!("{SPECS}/{}", safe(name))),
+        DocumentSite::Import(name) => (None, format!("{IMPORTS}/{}", safe(name))),
+        DocumentSite::Home(path) => {
             let name = path.trim_start_matches(".ralph/");
             (Some(safe(path)), format!("{IMPORTS}/deluxe/{}", safe(name)))
         }

@@ -1,9 +1,12 @@
 //! snarktank's `prd.json`: user stories with criteria, done when they pass.
 
 use super::leftover::{leftover, words};
-use super::{Document, Found, ImportError, Item, Site, Source, file_name, pick, root};
-use crate::json::{Fields, JsonError, Node};
-use crate::plan::State;
+use super::{
+    DocumentSite, ImportError, ImportItem, ImportSource, SourceContent, SourceDocument, file_name,
+    pick, root,
+};
+use crate::json::{JsonError, JsonFields, JsonNode};
+use crate::plan::TaskState;
 use crate::text::LineCounter;
 
 const KNOWN: [&str; 8] = [
@@ -18,30 +21,34 @@ const KNOWN: [&str; 8] = [
 ];
 
 /// Read it, with the log of progress that lies beside it.
-pub(super) fn read(sources: &[Source]) -> Result<Found, ImportError> {
+pub(super) fn read(sources: &[ImportSource]) -> Result<SourceContent, ImportError> {
     let named = |path: &str| file_name(path) == "prd.json";
     let json = |path: &str| path.ends_with(".json") || path == "-";
-    let Some(source) = pick(sources, &[&named, &json]) else { return Ok(Found::default()) };
+    let Some(source) = pick(sources, &[&named, &json]) else { return Ok(SourceContent::default()) };
     let node = root(source)?;
-    let mut found = Found::default();
+    let mut found = SourceContent::default();
     stories(source, &node, &mut found).map_err(|e| ImportError::json(source, e))?;
     for said in leftover(&source.text, &node, &["userStories"]) {
         found.aside("prd.json", &said.label, said.text);
     }
     let folder = source.path.strip_suffix(file_name(&source.path)).unwrap_or_default();
     for log in sources.iter().filter(|s| s.path == format!("{folder}progress.txt")) {
-        found.documents.push(Document {
+        found.documents.push(SourceDocument {
             from: log.path.clone(),
-            site: Site::Import("prd/progress.txt".to_owned()),
+            site: DocumentSite::Import("prd/progress.txt".to_owned()),
             text: log.text.clone(),
         });
     }
     Ok(found)
 }
 
-fn stories(source: &Source, node: &Node, found: &mut Found) -> Result<(), JsonError> {
+fn stories(
+    source: &ImportSource,
+    node: &JsonNode,
+    found: &mut SourceContent,
+) -> Result<(), JsonError> {
     let text = source.text.as_str();
-    let fields = Fields::new(text, node)?;
+    let fields = JsonFields::new(text, node)?;
     let Some(list) = fields.get("userStories") else { return fields.missing("userStories") };
     let Some(list) = list.items() else {
         return fields.wrong("userStories", list, "an array of stories");
@@ -53,7 +60,7 @@ fn stories(source: &Source, node: &Node, found: &mut Found) -> Result<(), JsonEr
     for story in list {
         let line = lines.line(story.span.start);
         let (rank, item) = one(text, story)?;
-        let item = Item { scope: scope.clone(), file: source.path.clone(), line, ..item };
+        let item = ImportItem { scope: scope.clone(), file: source.path.clone(), line, ..item };
         ranked.push((rank, item));
     }
     // A lower number comes first; what has none comes last. Equal ones stay as they stand.
@@ -62,9 +69,9 @@ fn stories(source: &Source, node: &Node, found: &mut Found) -> Result<(), JsonEr
     Ok(())
 }
 
-fn one(text: &str, node: &Node) -> Result<(f64, Item), JsonError> {
-    let fields = Fields::new(text, node)?;
-    let mut item = Item { has_id: true, ..Item::default() };
+fn one(text: &str, node: &JsonNode) -> Result<(f64, ImportItem), JsonError> {
+    let fields = JsonFields::new(text, node)?;
+    let mut item = ImportItem { has_id: true, ..ImportItem::default() };
     let title = fields.string("title")?.unwrap_or_default();
     item.key = fields.get("id").map(|id| words(text, id)).unwrap_or_default();
     if item.key.is_empty() {
@@ -78,7 +85,7 @@ fn one(text: &str, node: &Node) -> Result<(f64, Item), JsonError> {
     item.task.accept = criteria(&fields, "acceptanceCriteria")?;
     item.needs = keys(&fields, "dependsOn")?;
     if fields.bool("passes")? == Some(true) {
-        item.task.state = State::Accepted;
+        item.task.state = TaskState::Accepted;
     }
     let rank = fields.get("priority");
     item.say("priority", rank.map(|node| words(text, node)).unwrap_or_default());
@@ -88,7 +95,7 @@ fn one(text: &str, node: &Node) -> Result<(f64, Item), JsonError> {
 }
 
 /// A list of criteria, or one text with a criterion a line.
-pub(super) fn criteria(fields: &Fields<'_, '_>, key: &str) -> Result<Vec<String>, JsonError> {
+pub(super) fn criteria(fields: &JsonFields<'_, '_>, key: &str) -> Result<Vec<String>, JsonError> {
     let Some(node) = fields.get(key) else { return Ok(Vec::new()) };
     let text = fields.text();
     Ok(match (node.items(), node.str(text)) {
@@ -100,7 +107,7 @@ pub(super) fn criteria(fields: &Fields<'_, '_>, key: &str) -> Result<Vec<String>
 }
 
 /// Keys of other tasks: texts or numbers.
-pub(super) fn keys(fields: &Fields<'_, '_>, key: &str) -> Result<Vec<String>, JsonError> {
+pub(super) fn keys(fields: &JsonFields<'_, '_>, key: &str) -> Result<Vec<String>, JsonError> {
     let Some(node) = fields.get(key) else { return Ok(Vec::new()) };
     match node.items() {
         Some(items) => Ok(items

@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 
 use super::settle_tests::sources;
 use super::*;
-use crate::format::{Format, codec};
+use crate::format::{PlanFormat, codec};
 use crate::text::one_line;
 
 const NOW: &str = "2025-01-20T10:30:00Z";
 
 /// Formats that take any name; progress.md may refuse one that its markdown cannot hold.
-const ANY_NAME: [Format; 3] = [Format::Jsonl, Format::Deluxe, Format::Implementation];
+const ANY_NAME: [PlanFormat; 3] =
+    [PlanFormat::Jsonl, PlanFormat::Deluxe, PlanFormat::Implementation];
 
 /// Words that somebody may have written.
 fn words() -> impl Strategy<Value = String> {
@@ -46,7 +47,7 @@ fn texts(value: &Value) -> Vec<String> {
 }
 
 /// Import into each format, and look for `needles` in all that would be written.
-fn check(kind: Kind, path: &str, text: &str, count: usize, needles: &[String]) {
+fn check(kind: ImportKind, path: &str, text: &str, count: usize, needles: &[String]) {
     let found = read(kind, &sources(&[(path, text)])).expect("a good source");
     assert_eq!(found.items.len(), count, "{found:?}");
     let placed = place(&found.documents, &|_| None);
@@ -54,7 +55,7 @@ fn check(kind: Kind, path: &str, text: &str, count: usize, needles: &[String]) {
         let codec = codec(format);
         let empty = codec.empty("x", NOW);
         let plan = codec.parse(&empty).expect("an empty plan");
-        let target = Target { shown: "plan", text: &empty, plan: &plan, codec, now: NOW };
+        let target = ImportTarget { shown: "plan", text: &empty, plan: &plan, codec, now: NOW };
         let import = settle(kind, &found, &placed, &target).expect("no circle");
         let new = codec.parse(&import.text).expect("a plan that can be read");
         let tasks = new.all_tasks();
@@ -76,7 +77,7 @@ fn check(kind: Kind, path: &str, text: &str, count: usize, needles: &[String]) {
             let line = one_line(prd::unbulleted(line));
             assert!(hay.contains(&line), "{format}: {line:?} is lost in\n{text}\n---\n{hay}");
         }
-        let again = Target { text: &import.text, plan: &new, ..target };
+        let again = ImportTarget { text: &import.text, plan: &new, ..target };
         let second = settle(kind, &found, &placed, &again).expect("the same again");
         assert_eq!((second.added(), &second.text), (0, &import.text), "{format}");
         assert_eq!(second.record, import.record, "{format}");
@@ -122,7 +123,7 @@ proptest! {
         }
         let needles = texts(&json!([stories, project, extra]));
         let file = json!({"project": project, "userStories": stories, "other": extra});
-        check(Kind::Prd, "prd.json", &format!("{file:#}"), stories.len(), &needles);
+        check(ImportKind::Prd, "prd.json", &format!("{file:#}"), stories.len(), &needles);
     }
 
     #[test]
@@ -143,7 +144,7 @@ proptest! {
             }
             lines.push_str(&format!("{bead}\n"));
         }
-        check(Kind::Beads, ".beads/issues.jsonl", &lines, beads.len(), &needles);
+        check(ImportKind::Beads, ".beads/issues.jsonl", &lines, beads.len(), &needles);
     }
 
     #[test]
@@ -169,10 +170,10 @@ proptest! {
             list.push(task);
         }
         let plain = json!({"tasks": list}).to_string();
-        check(Kind::TaskMaster, "tasks.json", &plain, count, &needles);
+        check(ImportKind::TaskMaster, "tasks.json", &plain, count, &needles);
         let tagged = json!({ tag: {"tasks": list}, "master": {"tasks": list} }).to_string();
         let total = if tagged.matches("\"tasks\"").count() == 2 { 2 * count } else { count };
-        check(Kind::TaskMaster, "tasks.json", &tagged, total, &needles);
+        check(ImportKind::TaskMaster, "tasks.json", &tagged, total, &needles);
     }
 
     #[test]
@@ -190,7 +191,7 @@ proptest! {
             issue["state"] = json!(if *closed { "CLOSED" } else { "OPEN" });
             list.push(issue);
         }
-        check(Kind::Github, "-", &json!(list).to_string(), issues.len(), &needles);
+        check(ImportKind::Github, "-", &json!(list).to_string(), issues.len(), &needles);
     }
 
     #[test]
@@ -199,7 +200,7 @@ proptest! {
     ) {
         let text = format!("- [ ] first\n{}\n", lines.join("\n"));
         // A box that is indented below no task is one itself.
-        let count = checklist::read(&text, checklist::Style::Boxes).entries.len();
+        let count = checklist::read(&text, checklist::ChecklistStyle::Boxes).entries.len();
         let margin = crate::fence::open_lines(&text).filter(|(_, line)| line.starts_with("- ["));
         prop_assert!(count >= margin.count());
         let strip = |line: &str| {
@@ -207,7 +208,7 @@ proptest! {
             prd::unbulleted(line).to_owned()
         };
         let needles: Vec<String> = text.lines().map(strip).collect();
-        check(Kind::FixPlan, "fix_plan.md", &text, count, &needles);
+        check(ImportKind::FixPlan, "fix_plan.md", &text, count, &needles);
     }
 
     #[test]
@@ -221,14 +222,14 @@ proptest! {
             .chain(chars[at..].iter().copied().skip(put.chars().count() / 2)).collect();
         let sources = sources(&[(path, &text)]);
         let _known = candidates(&sources);
-        for kind in Kind::ALL {
+        for kind in ImportKind::ALL {
             let Ok(found) = read(kind, &sources) else { continue };
             let placed = place(&found.documents, &|_| None);
-            for format in Format::ALL {
+            for format in PlanFormat::ALL {
                 let codec = codec(format);
                 let empty = codec.empty("x", NOW);
                 let plan = codec.parse(&empty).expect("an empty plan");
-                let target = Target { shown: "plan", text: &empty, plan: &plan, codec, now: NOW };
+                let target = ImportTarget { shown: "plan", text: &empty, plan: &plan, codec, now: NOW };
                 if let Ok(import) = settle(kind, &found, &placed, &target) {
                     prop_assert_eq!(import.rows.len(), found.items.len());
                     prop_assert!(codec.parse(&import.text).is_ok());

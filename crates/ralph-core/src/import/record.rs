@@ -1,18 +1,18 @@
 //! The record of an import: notes for people about what found no place in the plan.
 //!
 //! It is a file of blocks that is only ever added to. A block that stands in it already is not added
-//! again, so that the same import leaves it as it is.
+//! again, so that the same import leaves it is.
 
-use super::{Aside, Kind, Said};
+use super::{ImportKind, LabelledText, PlanAside};
 use crate::lines;
 
 /// The file of this kind's record, relative to the project.
-pub(super) fn path(kind: Kind) -> String {
+pub(super) fn path(kind: ImportKind) -> String {
     format!("{}/{kind}.md", super::place::IMPORTS)
 }
 
 /// A record with the blocks that it does not hold yet; `None` when it holds all of them.
-pub fn with_blocks(old: Option<&str>, kind: Kind, blocks: &[String]) -> Option<String> {
+pub fn with_blocks(old: Option<&str>, kind: ImportKind, blocks: &[String]) -> Option<String> {
     let mut text = old.unwrap_or_default().to_owned();
     let mut is_new = false;
     for block in blocks {
@@ -36,18 +36,18 @@ pub fn with_blocks(old: Option<&str>, kind: Kind, blocks: &[String]) -> Option<S
 }
 
 /// Return the content about the whole plan, as one block for each file.
-pub(super) fn asides(asides: &[Aside]) -> Vec<String> {
+pub(super) fn asides(asides: &[PlanAside]) -> Vec<String> {
     asides
         .chunk_by(|a, b| a.from == b.from)
         .filter_map(|about| {
-            let says: Vec<Said> = about.iter().map(|aside| aside.said.clone()).collect();
+            let says: Vec<LabelledText> = about.iter().map(|aside| aside.said.clone()).collect();
             Some(block(&format!("## {}", one_line(&about.first()?.from)), &says))
         })
         .collect()
 }
 
 /// A heading and what is said below it.
-pub(super) fn block(heading: &str, says: &[Said]) -> String {
+pub(super) fn block(heading: &str, says: &[LabelledText]) -> String {
     let mut text = heading.trim_end().to_owned();
     for said in says {
         text.push_str("\n\n");

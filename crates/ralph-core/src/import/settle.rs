@@ -5,20 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::facts::lost;
-use super::ident::{self, Known};
-use super::{Found, ImportError, Item, Kind, Placed, Said, record};
-use crate::format::{Codec, EditError, Format};
-use crate::plan::{self, Edit, Id, Plan, State, Task};
+use super::ident::{self, KnownPlanItems};
+use super::{
+    ImportError, ImportItem, ImportKind, LabelledText, PlacedDocument, SourceContent, record,
+};
+use crate::format::{EditError, PlanCodec, PlanFormat};
+use crate::plan::{self, Id, Plan, PlanEdit, Task, TaskState};
 
 /// The plan that items go into.
-pub struct Target<'a> {
+pub struct ImportTarget<'a> {
     /// Name of the plan in messages.
     pub shown: &'a str,
     /// Text of the plan file. If there is no file yet, the text of an empty plan.
     pub text: &'a str,
     /// Plan that was parsed from `text`.
     pub plan: &'a Plan,
-    pub codec: &'a dyn Codec,
+    pub codec: &'a dyn PlanCodec,
     /// Current time, RFC 3339.
     pub now: &'a str,
 }
@@ -26,7 +28,7 @@ pub struct Target<'a> {
 /// Whether an item is new to the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum ImportStatus {
     /// The import adds the item.
     New,
     /// The plan has the item already, and the import does not change it.
@@ -35,7 +37,7 @@ pub enum Fate {
 
 /// Result of the import for one item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct ImportRow {
     /// Id of the task in the plan.
     pub id: Id,
     /// Id of the item in the source, if it has one.
@@ -43,9 +45,9 @@ pub struct Row {
     pub name: String,
     /// State of the item in the source.
     #[serde(flatten)]
-    pub state: State,
+    pub state: TaskState,
     pub deps: Vec<Id>,
-    pub fate: Fate,
+    pub fate: ImportStatus,
     /// Fields of the source that went into its notes.
     #[serde(rename = "notes")]
     pub noted: Vec<String>,
@@ -56,9 +58,9 @@ pub struct Row {
 
 /// An import, worked out and not yet written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Import {
+pub struct PreparedImport {
     /// One row for each item, in order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ImportRow>,
     /// The new text of the plan.
     pub text: String,
     /// The file for what has no place in the plan, relative to the project.
@@ -69,26 +71,26 @@ pub struct Import {
     pub warnings: Vec<String>,
 }
 
-impl Import {
+impl PreparedImport {
     /// Return the number of new tasks.
     pub fn added(&self) -> usize {
-        self.rows.iter().filter(|row| row.fate == Fate::New).count()
+        self.rows.iter().filter(|row| row.fate == ImportStatus::New).count()
     }
 }
 
 /// Bring what was found into a plan. `placed` says what its documents are called now.
 pub fn settle(
-    kind: Kind,
-    found: &Found,
-    placed: &[Placed],
-    target: &Target<'_>,
-) -> Result<Import, ImportError> {
+    kind: ImportKind,
+    found: &SourceContent,
+    placed: &[PlacedDocument],
+    target: &ImportTarget<'_>,
+) -> Result<PreparedImport, ImportError> {
     let mut warnings = Vec::new();
     let mut drafts = drafts(kind, found, placed, target, &mut warnings);
     untangle(&mut drafts, target, &mut warnings)?;
     let tasks: Vec<Task> = drafts.iter().map(|draft| draft.task(kind, target)).collect();
-    let new = drafts.iter().zip(&tasks).filter(|(draft, _)| draft.fate == Fate::New);
-    let edits: Vec<Edit> = new.map(|(_, task)| added(task)).collect();
+    let new = drafts.iter().zip(&tasks).filter(|(draft, _)| draft.fate == ImportStatus::New);
+    let edits: Vec<PlanEdit> = new.map(|(_, task)| added(task)).collect();
     let refused = |e: EditError| {
         let hint = "nothing was written; `--into ralph/plan.jsonl` takes any task";
         ImportError::new(target.shown, format!("this plan cannot take the tasks: {e}"), hint)
@@ -96,18 +98,18 @@ pub fn settle(
     let text = target.codec.edit_parsed(target.plan, target.text, &edits).map_err(refused)?;
     target.codec.parse(&text).map_err(|e| refused(e.into()))?;
     // What is lost is seen on an empty plan, so that it is the same at every import.
-    let alone: Vec<Edit> = tasks.iter().map(added).collect();
+    let alone: Vec<PlanEdit> = tasks.iter().map(added).collect();
     let alone = target.codec.edit(&target.codec.empty("", target.now), &alone).map_err(refused)?;
     let kept = target.codec.parse(&alone).map_err(|e| refused(e.into()))?.all_tasks();
     let kept: BTreeMap<&str, &Task> = match target.plan.format {
-        Format::Progress => kept.iter().map(|task| (task.name.as_str(), task)).collect(),
+        PlanFormat::Progress => kept.iter().map(|task| (task.name.as_str(), task)).collect(),
         _ => kept.iter().map(|task| (task.id.as_str(), task)).collect(),
     };
     let mut blocks = record::asides(&found.asides);
     let mut rows = Vec::with_capacity(drafts.len());
     for (draft, task) in drafts.iter().zip(tasks) {
         let key = match target.plan.format {
-            Format::Progress => task.name.as_str(),
+            PlanFormat::Progress => task.name.as_str(),
             _ => task.id.as_str(),
         };
         let mut lost = lost(&task, kept.get(key).copied());
@@ -117,35 +119,35 @@ pub fn settle(
         }
         rows.push(draft.row(task, &lost));
     }
-    Ok(Import { rows, text, record_path: record::path(kind), record: blocks, warnings })
+    Ok(PreparedImport { rows, text, record_path: record::path(kind), record: blocks, warnings })
 }
 
-fn added(task: &Task) -> Edit {
-    Edit::AddTask { task: task.clone(), after: None }
+fn added(task: &Task) -> PlanEdit {
+    PlanEdit::AddTask { task: task.clone(), after: None }
 }
 
 /// An item on its way into the plan.
-struct Draft {
-    item: Item,
+struct ItemDraft {
+    item: ImportItem,
     id: Id,
-    fate: Fate,
+    fate: ImportStatus,
     deps: Vec<Id>,
     /// Dependencies that give way when they close a circle.
     soft: Vec<Id>,
 }
 
-impl Draft {
-    fn task(&self, kind: Kind, target: &Target<'_>) -> Task {
+impl ItemDraft {
+    fn task(&self, kind: ImportKind, target: &ImportTarget<'_>) -> Task {
         let mut deps = self.deps.clone();
         deps.extend(self.soft.iter().filter(|id| !self.deps.contains(id)).cloned());
         let mut notes = String::new();
         let mut says = self.item.says.clone();
-        if target.plan.format == Format::Progress && !deps.is_empty() {
+        if target.plan.format == PlanFormat::Progress && !deps.is_empty() {
             let ids: Vec<&str> = deps.iter().map(Id::as_str).collect();
-            says.push(Said::new("after", ids.join(", ")));
+            says.push(LabelledText::new("after", ids.join(", ")));
         }
         if self.item.has_id {
-            says.push(Said::new("", ident::origin(kind, &self.item)));
+            says.push(LabelledText::new("", ident::origin(kind, &self.item)));
         }
         for said in says {
             // Short facts stand together, texts stand alone.
@@ -166,25 +168,25 @@ impl Draft {
     fn heading(&self, task: &Task) -> String {
         let name = record::one_line(&task.name);
         let state = match task.state {
-            State::Accepted => " (done)",
-            State::Skipped => " (skipped)",
+            TaskState::Accepted => " (done)",
+            TaskState::Skipped => " (skipped)",
             _ => "",
         };
         format!("## {}: {name}{state}", self.id)
     }
 
-    fn row(&self, task: Task, lost: &[Said]) -> Row {
-        let label = |said: &Said| match said.label.is_empty() {
+    fn row(&self, task: Task, lost: &[LabelledText]) -> ImportRow {
+        let label = |said: &LabelledText| match said.label.is_empty() {
             true => "text".to_owned(),
             false => said.label.clone(),
         };
-        let unique = |says: &[Said]| says.iter().map(label).collect::<BTreeSet<_>>();
+        let unique = |says: &[LabelledText]| says.iter().map(label).collect::<BTreeSet<_>>();
         let recorded = unique(lost);
         let noted = match recorded.contains("notes") {
             true => BTreeSet::new(),
             false => unique(&self.item.says),
         };
-        Row {
+        ImportRow {
             id: self.id.clone(),
             source: self.item.has_id.then(|| self.item.key.clone()),
             name: task.name,
@@ -198,15 +200,15 @@ impl Draft {
 }
 
 fn drafts(
-    kind: Kind,
-    found: &Found,
-    placed: &[Placed],
-    target: &Target<'_>,
+    kind: ImportKind,
+    found: &SourceContent,
+    placed: &[PlacedDocument],
+    target: &ImportTarget<'_>,
     warnings: &mut Vec<String>,
-) -> Vec<Draft> {
-    let mut known = Known::of(target.plan);
-    let specs: BTreeMap<&str, &str> = placed.iter().filter_map(Placed::spec).collect();
-    let mut drafts: Vec<Draft> = found
+) -> Vec<ItemDraft> {
+    let mut known = KnownPlanItems::of(target.plan);
+    let specs: BTreeMap<&str, &str> = placed.iter().filter_map(PlacedDocument::spec).collect();
+    let mut drafts: Vec<ItemDraft> = found
         .items
         .iter()
         .map(|item| {
@@ -214,7 +216,7 @@ fn drafts(
             let spec = item.task.spec.as_deref().and_then(|spec| specs.get(spec));
             item.task.spec = spec.map(|name| (*name).to_owned()).or(item.task.spec);
             let (id, fate) = known.settle(kind, &mut item);
-            Draft { item, id, fate, deps: Vec::new(), soft: Vec::new() }
+            ItemDraft { item, id, fate, deps: Vec::new(), soft: Vec::new() }
         })
         .collect();
     let ids: BTreeMap<(String, String), Id> = drafts
@@ -249,15 +251,15 @@ fn drafts(
 
 /// Circles are refused, unless a dependency that nobody wrote closes them: that one goes.
 fn untangle(
-    drafts: &mut [Draft],
-    target: &Target<'_>,
+    drafts: &mut [ItemDraft],
+    target: &ImportTarget<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<(), ImportError> {
     loop {
         let tasks: Vec<Task> = drafts
             .iter()
             .filter(|draft| !target.plan.format.buries_tasks() || draft.item.task.state.is_open())
-            .filter(|draft| draft.fate == Fate::New)
+            .filter(|draft| draft.fate == ImportStatus::New)
             .map(|draft| Task {
                 id: draft.id.clone(),
                 deps: draft.deps.iter().chain(&draft.soft).cloned().collect(),
@@ -283,7 +285,7 @@ fn untangle(
     }
 }
 
-fn circle(drafts: &[Draft], cycle: &[Id]) -> ImportError {
+fn circle(drafts: &[ItemDraft], cycle: &[Id]) -> ImportError {
     let named = |id: &Id| match drafts.iter().find(|draft| draft.id == *id) {
         Some(draft) => format!("{} ({})", record::one_line(&draft.item.key), draft.item.task.name),
         None => id.to_string(),

@@ -5,9 +5,9 @@
 
 use super::leftover::{leftover, words};
 use super::prd::{criteria, keys};
-use super::{Found, ImportError, Item, Source, file_name, pick, root};
-use crate::json::{Fields, JsonError, Node};
-use crate::plan::{Priority, State};
+use super::{ImportError, ImportItem, ImportSource, SourceContent, file_name, pick, root};
+use crate::json::{JsonError, JsonFields, JsonNode};
+use crate::plan::{Priority, TaskState};
 use crate::text::LineCounter;
 
 /// The tag of whoever uses none.
@@ -27,27 +27,30 @@ const KNOWN: [&str; 11] = [
     "completedAt",
 ];
 
-pub(super) fn read(sources: &[Source]) -> Result<Found, ImportError> {
+pub(super) fn read(sources: &[ImportSource]) -> Result<SourceContent, ImportError> {
     let named = |path: &str| file_name(path) == "tasks.json";
     let json = |path: &str| path.ends_with(".json") || path == "-";
-    let Some(source) = pick(sources, &[&named, &json]) else { return Ok(Found::default()) };
+    let Some(source) = pick(sources, &[&named, &json]) else { return Ok(SourceContent::default()) };
     let node = root(source)?;
-    let mut reader =
-        Reader { source, lines: LineCounter::new(&source.text), found: Found::default() };
+    let mut reader = TaskMasterReader {
+        source,
+        lines: LineCounter::new(&source.text),
+        found: SourceContent::default(),
+    };
     reader.file(&node).map_err(|e| ImportError::json(source, e))?;
     Ok(reader.found)
 }
 
-struct Reader<'s> {
-    source: &'s Source,
+struct TaskMasterReader<'s> {
+    source: &'s ImportSource,
     lines: LineCounter<'s>,
-    found: Found,
+    found: SourceContent,
 }
 
-impl<'s> Reader<'s> {
-    fn file(&mut self, node: &Node) -> Result<(), JsonError> {
+impl<'s> TaskMasterReader<'s> {
+    fn file(&mut self, node: &JsonNode) -> Result<(), JsonError> {
         let text = self.source.text.as_str();
-        let fields = Fields::new(text, node)?;
+        let fields = JsonFields::new(text, node)?;
         if fields.get("tasks").is_some() {
             return self.tag(MASTER, node);
         }
@@ -63,9 +66,9 @@ impl<'s> Reader<'s> {
         if tags == 0 { fields.missing("tasks") } else { Ok(()) }
     }
 
-    fn tag(&mut self, tag: &str, node: &Node) -> Result<(), JsonError> {
+    fn tag(&mut self, tag: &str, node: &JsonNode) -> Result<(), JsonError> {
         let text = self.source.text.as_str();
-        let fields = Fields::new(text, node)?;
+        let fields = JsonFields::new(text, node)?;
         for said in leftover(text, node, &["tasks"]) {
             let label = if tag == MASTER { said.label } else { format!("{tag}.{}", said.label) };
             self.found.aside("tasks.json", &label, said.text);
@@ -80,9 +83,9 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    fn task(&mut self, tag: &str, node: &Node) -> Result<(), JsonError> {
+    fn task(&mut self, tag: &str, node: &JsonNode) -> Result<(), JsonError> {
         let text = self.source.text.as_str();
-        let fields = Fields::new(text, node)?;
+        let fields = JsonFields::new(text, node)?;
         let mut task = self.item(tag, node, None)?;
         let mut parts = Vec::new();
         if let Some(list) = fields.get("subtasks") {
@@ -100,17 +103,22 @@ impl<'s> Reader<'s> {
     }
 
     /// A task, or a subtask of another one.
-    fn item(&mut self, tag: &str, node: &Node, whole: Option<&Item>) -> Result<Item, JsonError> {
+    fn item(
+        &mut self,
+        tag: &str,
+        node: &JsonNode,
+        whole: Option<&ImportItem>,
+    ) -> Result<ImportItem, JsonError> {
         let text = self.source.text.as_str();
-        let fields = Fields::new(text, node)?;
+        let fields = JsonFields::new(text, node)?;
         let title = fields.string("title")?.unwrap_or_default();
         let own = fields.get("id").map(|id| words(text, id)).unwrap_or_default();
-        let mut item = Item {
+        let mut item = ImportItem {
             scope: if tag == MASTER { String::new() } else { tag.to_owned() },
             has_id: !own.is_empty(),
             file: self.source.path.clone(),
             line: self.lines.line(node.span.start),
-            ..Item::default()
+            ..ImportItem::default()
         };
         item.key = match (own.is_empty(), whole) {
             (true, None) => title.clone(),
@@ -136,11 +144,11 @@ impl<'s> Reader<'s> {
 }
 
 /// A subtask calls its sisters by their last number, and everybody else by the whole one.
-fn in_whole(need: &str, whole: &Item) -> String {
+fn in_whole(need: &str, whole: &ImportItem) -> String {
     if need.contains('.') { need.to_owned() } else { format!("{}.{need}", whole.key) }
 }
 
-fn describe(fields: &Fields<'_, '_>, item: &mut Item) -> Result<(), JsonError> {
+fn describe(fields: &JsonFields<'_, '_>, item: &mut ImportItem) -> Result<(), JsonError> {
     let text = fields.text();
     for key in ["description", "details"] {
         item.say("", fields.get(key).map(|node| words(text, node)).unwrap_or_default());
@@ -165,11 +173,11 @@ fn describe(fields: &Fields<'_, '_>, item: &mut Item) -> Result<(), JsonError> {
     }
     let status = fields.string("status")?.unwrap_or_default();
     item.task.state = match status.as_str() {
-        "" | "pending" => State::Pending,
-        "done" | "completed" => State::Accepted,
-        "cancelled" | "canceled" => State::Skipped,
-        "blocked" | "deferred" => State::Blocked(format!("{status} in Task Master")),
-        _ => State::Pending,
+        "" | "pending" => TaskState::Pending,
+        "done" | "completed" => TaskState::Accepted,
+        "cancelled" | "canceled" => TaskState::Skipped,
+        "blocked" | "deferred" => TaskState::Blocked(format!("{status} in Task Master")),
+        _ => TaskState::Pending,
     };
     let is_said = matches!(status.as_str(), "" | "pending" | "done" | "blocked" | "deferred");
     if !is_said {

@@ -1,6 +1,6 @@
 //! Another order of the queue: pending records change places, and no other line moves.
 
-use super::{Entry, Inbox, InboxError, Status};
+use super::{Inbox, InboxEntry, InboxError, InboxStatus};
 use crate::text;
 
 impl Inbox<'_> {
@@ -11,7 +11,7 @@ impl Inbox<'_> {
             Some(before) if before == id => return Ok(self.text.to_owned()),
             Some(before) => self.records[self.pending(before)?].line.with_end().start,
             None => {
-                let waits = |e: &Entry| e.status == Status::Pending;
+                let waits = |e: &InboxEntry| e.status == InboxStatus::Pending;
                 let last = self.entries.iter().rposition(waits).unwrap_or(moved);
                 self.records[last].line.with_end().end
             }
@@ -34,9 +34,11 @@ impl Inbox<'_> {
         let found = self.entries.iter().position(|e| e.id == id);
         let at = found.ok_or_else(|| InboxError::Unknown(id.to_owned()))?;
         match self.entries[at].status {
-            Status::Pending => Ok(at),
-            Status::Active => Err(InboxError::active(&self.entries[at])),
-            Status::Done | Status::Failed => Err(InboxError::Unknown(format!("pending {id}"))),
+            InboxStatus::Pending => Ok(at),
+            InboxStatus::Active => Err(InboxError::active(&self.entries[at])),
+            InboxStatus::Done | InboxStatus::Failed => {
+                Err(InboxError::Unknown(format!("pending {id}")))
+            }
         }
     }
 }

@@ -5,12 +5,12 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::stack::Found;
+use super::stack::DetectedStack;
 use crate::config::GateKind;
 
 /// A gate of the new configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Gate {
+pub struct ProposedGate {
     /// A name that no other gate has.
     pub name: String,
     pub command: String,
@@ -21,20 +21,20 @@ pub struct Gate {
 
 /// Source of the gates in the new configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Gates {
+pub(super) enum GateSource {
     None,
     /// From the stacks of the project.
-    Found(Vec<Found>),
+    Found(Vec<DetectedStack>),
     /// From a file of another program: its path, and the commands.
-    Imported(String, Vec<Gate>),
+    Imported(String, Vec<ProposedGate>),
     /// The gates stay in the plan file at this path.
     InThePlan(String),
 }
 
-impl Gates {
-    fn take(&mut self, names: &BTreeSet<String>) -> Vec<Gate> {
+impl GateSource {
+    fn take(&mut self, names: &BTreeSet<String>) -> Vec<ProposedGate> {
         let mut taken = Vec::new();
-        let mut take = |gates: &mut Vec<Gate>| {
+        let mut take = |gates: &mut Vec<ProposedGate>| {
             taken.extend(gates.extract_if(.., |gate| names.contains(&gate.name)));
         };
         match self {
@@ -46,7 +46,7 @@ impl Gates {
     }
 
     /// Those that the file will have.
-    pub(super) fn list(&self) -> Vec<Gate> {
+    pub(super) fn list(&self) -> Vec<ProposedGate> {
         match self {
             Self::Found(found) => found.iter().flat_map(|f| &f.gates).cloned().collect(),
             Self::Imported(_, gates) => gates.clone(),
@@ -56,18 +56,18 @@ impl Gates {
 }
 
 /// Settings by table (`""` is the top), each a key and its value in TOML.
-pub(super) type Settings = BTreeMap<String, Vec<(String, String)>>;
+pub(super) type TomlSettings = BTreeMap<String, Vec<(String, String)>>;
 
 /// Everything that goes into a new `ralph.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Draft {
-    settings: Settings,
+pub(super) struct ConfigDraft {
+    settings: TomlSettings,
     /// `[[passes]]`, each a list of keys and values in TOML.
     pub(super) passes: Vec<Vec<(&'static str, String)>>,
     /// Content of `[[gates]]`.
-    pub(super) gates: Gates,
+    pub(super) gates: GateSource,
     /// Gates that were found and are not wanted.
-    left_out: Vec<Gate>,
+    left_out: Vec<ProposedGate>,
 }
 
 const HEAD: &str = "\
@@ -103,13 +103,13 @@ const NO_GATES: &str = "\
 # kind = \"test\"
 ";
 
-impl Draft {
+impl ConfigDraft {
     /// A configuration that says nothing yet.
     pub(super) fn new() -> Self {
         Self {
-            settings: Settings::new(),
+            settings: TomlSettings::new(),
             passes: Vec::new(),
-            gates: Gates::None,
+            gates: GateSource::None,
             left_out: Vec::new(),
         }
     }
@@ -180,26 +180,27 @@ impl Draft {
 
     fn gates(&self, out: &mut String) {
         out.push_str(GATES);
-        for Gate { name, command, .. } in &self.left_out {
+        for ProposedGate { name, command, .. } in &self.left_out {
             let _ = writeln!(out, "# Left out: {} = {}", one_line(name), one_line(command));
         }
         match &self.gates {
-            Gates::None => out.push_str(NO_GATES),
-            Gates::Found(found) if found.iter().all(|f| f.gates.is_empty()) => {
+            GateSource::None => out.push_str(NO_GATES),
+            GateSource::Found(found) if found.iter().all(|f| f.gates.is_empty()) => {
                 out.push_str(NO_GATES)
             }
-            Gates::Found(found) => {
-                for Found { stack, evidence, gates } in found.iter().filter(|f| !f.gates.is_empty())
+            GateSource::Found(found) => {
+                for DetectedStack { stack, evidence, gates } in
+                    found.iter().filter(|f| !f.gates.is_empty())
                 {
                     let _ = writeln!(out, "\n# {stack}, because of {}", one_line(evidence));
                     gates_text(out, gates);
                 }
             }
-            Gates::Imported(file, gates) => {
+            GateSource::Imported(file, gates) => {
                 let _ = writeln!(out, "\n# From {}", one_line(file));
                 gates_text(out, gates);
             }
-            Gates::InThePlan(file) => {
+            GateSource::InThePlan(file) => {
                 let _ = writeln!(
                     out,
                     "# They are the qualityGates of {}. A [[gates]] here would replace them all.",
@@ -210,7 +211,7 @@ impl Draft {
     }
 }
 
-fn gates_text(out: &mut String, gates: &[Gate]) {
+fn gates_text(out: &mut String, gates: &[ProposedGate]) {
     for (n, gate) in gates.iter().enumerate() {
         out.push_str(if n == 0 { "[[gates]]\n" } else { "\n[[gates]]\n" });
         let mut values = vec![

@@ -5,8 +5,8 @@
 use serde_json::Value;
 use toml_edit::TableLike;
 
-use super::manifest::{Look, table};
-use super::tree::{Tree, folders_below, join};
+use super::manifest::{ManifestReader, table};
+use super::tree::{ProjectTree, folders_below, join};
 
 /// Names of files that hold settings of one machine.
 const LOCAL_SETTINGS: [&str; 8] = [
@@ -25,7 +25,7 @@ const TEMPLATES: [&str; 5] = ["example", "sample", "template", "dist", "defaults
 
 /// Ignored files that look like settings which gates read. Those for production are left out, and
 /// all are when a `.worktreeinclude` says what new checkouts need.
-pub(super) fn local_settings(tree: &Tree) -> Vec<String> {
+pub(super) fn local_settings(tree: &ProjectTree) -> Vec<String> {
     if tree.has_file(".worktreeinclude") {
         return Vec::new();
     }
@@ -41,7 +41,7 @@ pub(super) fn is_local_settings(path: &str) -> bool {
 }
 
 /// Folders right beside the repository that manifests depend on, as paths from the project.
-pub(super) fn siblings(look: &mut Look<'_>) -> Vec<String> {
+pub(super) fn siblings(look: &mut ManifestReader<'_>) -> Vec<String> {
     let folders = folders_below(look.tree);
     let mut found = Vec::new();
     for folder in [""].into_iter().chain(folders) {
@@ -73,7 +73,7 @@ fn sibling(depth: usize, folder: &str, path: &str) -> Option<String> {
     Some(format!("{}{name}", "../".repeat(above)))
 }
 
-fn cargo(look: &mut Look<'_>, folder: &str) -> Vec<String> {
+fn cargo(look: &mut ManifestReader<'_>, folder: &str) -> Vec<String> {
     let Some(document) = look.toml(&join(folder, "Cargo.toml")) else { return Vec::new() };
     let tables =
         ["dependencies", "dev-dependencies", "build-dependencies", "workspace.dependencies"];
@@ -92,7 +92,7 @@ fn paths_of(entries: &dyn TableLike) -> Vec<String> {
     entries.iter().filter_map(|(_, item)| path(item)).collect()
 }
 
-fn node(look: &mut Look<'_>, folder: &str) -> Vec<String> {
+fn node(look: &mut ManifestReader<'_>, folder: &str) -> Vec<String> {
     let package: Value = look.json(&join(folder, "package.json")).unwrap_or_default();
     let lists = ["dependencies", "devDependencies", "optionalDependencies"];
     let values = lists.iter().filter_map(|list| package.get(list)?.as_object());
@@ -106,13 +106,13 @@ fn node(look: &mut Look<'_>, folder: &str) -> Vec<String> {
     texts.filter_map(path).collect()
 }
 
-fn python(look: &mut Look<'_>, folder: &str) -> Vec<String> {
+fn python(look: &mut ManifestReader<'_>, folder: &str) -> Vec<String> {
     let Some(document) = look.toml(&join(folder, "pyproject.toml")) else { return Vec::new() };
     let tables = ["tool.uv.sources", "tool.poetry.dependencies"];
     tables.iter().filter_map(|name| table(&document, name)).flat_map(paths_of).collect()
 }
 
-fn go(look: &mut Look<'_>, folder: &str) -> Vec<String> {
+fn go(look: &mut ManifestReader<'_>, folder: &str) -> Vec<String> {
     let Some(text) = look.text(&join(folder, "go.mod")) else { return Vec::new() };
     let replaced = text.lines().filter_map(|line| line.split_once("=>"));
     let paths = replaced.filter_map(|(_, by)| by.split_whitespace().next());
@@ -169,7 +169,7 @@ mod tests {
                 "module m\n\nreplace (\n\texample.com/e => ../e/v2\n\texample.com/f => example.com/g v1.0.0\n)\n",
             ),
         ]);
-        let found = siblings(&mut Look::new(&project));
+        let found = siblings(&mut ManifestReader::new(&project));
         assert_eq!(found, ["../a", "../b", "../c", "../d", "../e"]);
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::draft::{Draft, quote};
-use super::manifest::Look;
-use super::tree::Tree;
+use super::draft::{ConfigDraft, quote};
+use super::manifest::ManifestReader;
+use super::tree::ProjectTree;
 use super::{lane_files, lane_setup};
 use crate::config::LaneSettings;
 
@@ -34,12 +34,12 @@ pub struct LaneProposal {
 
 impl LaneProposal {
     /// Find values for `[lane]` in the files of a project.
-    pub fn of(tree: &Tree) -> Self {
+    pub fn of(tree: &ProjectTree) -> Self {
         // What is wrong with a manifest is told when the gates are looked for.
-        Self::detect(&mut Look::new(tree))
+        Self::detect(&mut ManifestReader::new(tree))
     }
 
-    pub(super) fn detect(look: &mut Look<'_>) -> Self {
+    pub(super) fn detect(look: &mut ManifestReader<'_>) -> Self {
         let setup = lane_setup::detect(look).unwrap_or_default();
         Self {
             setup: Some(setup.command).filter(|command| !command.is_empty()),
@@ -70,7 +70,7 @@ impl LaneProposal {
         LaneSettings { setup, setup_when, copy, link, ..other }
     }
 
-    pub(super) fn write_into(&self, draft: &mut Draft) {
+    pub(super) fn write_into(&self, draft: &mut ConfigDraft) {
         if let Some(setup) = &self.setup {
             draft.set("lane", "setup", quote(setup));
             draft.set("lane", "setup_when", list(&self.setup_when));

@@ -9,10 +9,10 @@
 
 use serde_json::Value;
 
-use super::manifest::{Look, table};
-use super::stack::python::{self, Manager, Tools};
+use super::manifest::{ManifestReader, table};
+use super::stack::python::{self, PythonManager, PythonTools};
 use super::stack::{inside, node};
-use super::tree::{Tree, folders_below, join};
+use super::tree::{ProjectTree, folders_below, join};
 
 /// The setup of a lane: one command, and the files after whose change it has to run again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,12 +38,12 @@ impl SetupStep {
     }
 }
 
-type DetectSetup = fn(&mut Look<'_>, &str) -> Option<SetupStep>;
+type SetupDetector = fn(&mut ManifestReader<'_>, &str) -> Option<SetupStep>;
 
-const MANAGERS: [DetectSetup; 6] = [node, python, bundler, composer, mix, dotnet];
+const MANAGERS: [SetupDetector; 6] = [node, python, bundler, composer, mix, dotnet];
 
 /// The setup that the project needs, if any.
-pub(super) fn detect(look: &mut Look<'_>) -> Option<LaneSetup> {
+pub(super) fn detect(look: &mut ManifestReader<'_>) -> Option<LaneSetup> {
     let folders = folders_below(look.tree);
     let mut steps = Vec::new();
     for manager in MANAGERS {
@@ -68,7 +68,7 @@ pub(super) fn detect(look: &mut Look<'_>) -> Option<LaneSetup> {
     (!steps.is_empty()).then_some(found)
 }
 
-fn node(look: &mut Look<'_>, folder: &str) -> Option<SetupStep> {
+fn node(look: &mut ManifestReader<'_>, folder: &str) -> Option<SetupStep> {
     let manifest = join(folder, "package.json");
     if !look.tree.has_file(&manifest) {
         return None;
@@ -108,24 +108,24 @@ fn is_filled(value: Option<&Value>) -> bool {
     }
 }
 
-fn python(look: &mut Look<'_>, folder: &str) -> Option<SetupStep> {
+fn python(look: &mut ManifestReader<'_>, folder: &str) -> Option<SetupStep> {
     look.tree.first(folder, &python::MANIFESTS)?;
-    let manager = Manager::of(look, folder);
+    let manager = PythonManager::of(look, folder);
     let lock = manager.lock().filter(|lock| look.tree.has_file(&join(folder, lock)));
     let command = match (manager, lock) {
-        (Manager::Uv, lock) => {
+        (PythonManager::Uv, lock) => {
             let locked = if lock.is_some() { " --locked" } else { "" };
             format!("uv sync{locked}{}", uv_options(look, folder))
         }
-        (Manager::Poetry, _) => "poetry install --no-interaction".to_owned(),
-        (Manager::Pdm, Some(_)) => "pdm sync".to_owned(),
-        (Manager::Pdm, None) => "pdm install".to_owned(),
-        (Manager::Pipenv, Some(_)) => "pipenv sync --dev".to_owned(),
-        (Manager::Pipenv, None) => "pipenv install --dev --skip-lock".to_owned(),
-        (Manager::Venv, _) => return pip(look, folder),
-        (Manager::None, _) => return None,
+        (PythonManager::Poetry, _) => "poetry install --no-interaction".to_owned(),
+        (PythonManager::Pdm, Some(_)) => "pdm sync".to_owned(),
+        (PythonManager::Pdm, None) => "pdm install".to_owned(),
+        (PythonManager::Pipenv, Some(_)) => "pipenv sync --dev".to_owned(),
+        (PythonManager::Pipenv, None) => "pipenv install --dev --skip-lock".to_owned(),
+        (PythonManager::Venv, _) => return pip(look, folder),
+        (PythonManager::None, _) => return None,
     };
-    let manifest = if manager == Manager::Pipenv { "Pipfile" } else { "pyproject.toml" };
+    let manifest = if manager == PythonManager::Pipenv { "Pipfile" } else { "pyproject.toml" };
     Some(SetupStep::of(command, lock, manifest))
 }
 
@@ -133,14 +133,14 @@ fn python(look: &mut Look<'_>, folder: &str) -> Option<SetupStep> {
 const FOR_TESTS: [&str; 6] = ["dev", "test", "tests", "testing", "lint", "typing"];
 
 /// The names in a table of `pyproject.toml` that are for tests and tools.
-fn test_names(look: &mut Look<'_>, folder: &str, path: &str) -> Vec<&'static str> {
+fn test_names(look: &mut ManifestReader<'_>, folder: &str, path: &str) -> Vec<&'static str> {
     let Some(document) = look.toml(&join(folder, "pyproject.toml")) else { return Vec::new() };
     let Some(found) = table(&document, path) else { return Vec::new() };
     FOR_TESTS.into_iter().filter(|name| found.contains_key(name)).collect()
 }
 
 /// Members of a workspace, and extras and groups that uv does not install by itself.
-fn uv_options(look: &mut Look<'_>, folder: &str) -> String {
+fn uv_options(look: &mut ManifestReader<'_>, folder: &str) -> String {
     let extras = test_names(look, folder, "project.optional-dependencies");
     let groups = test_names(look, folder, "dependency-groups");
     let document = look.toml(&join(folder, "pyproject.toml"));
@@ -153,9 +153,9 @@ fn uv_options(look: &mut Look<'_>, folder: &str) -> String {
 }
 
 /// A virtual environment in the lane, with the project, its requirements and the tools of its gates.
-fn pip(look: &mut Look<'_>, folder: &str) -> Option<SetupStep> {
+fn pip(look: &mut ManifestReader<'_>, folder: &str) -> Option<SetupStep> {
     let venv = python::venv(look.tree, folder);
-    let tools = Tools::read(look, folder);
+    let tools = PythonTools::read(look, folder);
     let extras = test_names(look, folder, "project.optional-dependencies");
     let groups = test_names(look, folder, "dependency-groups");
     let is_package = {
@@ -186,11 +186,11 @@ fn pip(look: &mut Look<'_>, folder: &str) -> Option<SetupStep> {
     Some(SetupStep { command, when, locked: false })
 }
 
-fn bundler(look: &mut Look<'_>, folder: &str) -> Option<SetupStep> {
+fn bundler(look: &mut ManifestReader<'_>, folder: &str) -> Option<SetupStep> {
     with_lock(look.tree, folder, "Gemfile", "Gemfile.lock", "bundle install")
 }
 
-fn composer(look: &mut Look<'_>, folder: &str) -> Option<SetupStep> {
+fn composer(look: &mut ManifestReader<'_>, folder: &str) -> Option<SetupStep> {
     with_lock(
         look.tree,
         folder,
@@ -200,12 +200,12 @@ fn composer(look: &mut Look<'_>, folder: &str) -> Option<SetupStep> {
     )
 }
 
-fn mix(look: &mut Look<'_>, folder: &str) -> Option<SetupStep> {
+fn mix(look: &mut ManifestReader<'_>, folder: &str) -> Option<SetupStep> {
     with_lock(look.tree, folder, "mix.exs", "mix.lock", "mix deps.get")
 }
 
 fn with_lock(
-    tree: &Tree,
+    tree: &ProjectTree,
     folder: &str,
     manifest: &str,
     lock: &str,
@@ -215,7 +215,7 @@ fn with_lock(
     has(manifest).then(|| SetupStep::of(command, has(lock).then_some(lock), manifest))
 }
 
-fn dotnet(look: &mut Look<'_>, folder: &str) -> Option<SetupStep> {
+fn dotnet(look: &mut ManifestReader<'_>, folder: &str) -> Option<SetupStep> {
     let ends = |name: &&str, with: &[&str]| with.iter().any(|end| name.ends_with(end));
     let solution = look.tree.names(folder).find(|name| ends(name, &[".sln", ".slnx"]));
     let projects = [".csproj", ".fsproj", ".vbproj"];

@@ -3,11 +3,11 @@ use crate::init::fixture::tree;
 
 /// The setup of a project with these files.
 fn setup(files: &[(&str, &str)]) -> String {
-    detect(&mut Look::new(&tree(files))).unwrap_or_default().command
+    detect(&mut ManifestReader::new(&tree(files))).unwrap_or_default().command
 }
 
 fn when(files: &[(&str, &str)]) -> Vec<String> {
-    detect(&mut Look::new(&tree(files))).unwrap_or_default().when
+    detect(&mut ManifestReader::new(&tree(files))).unwrap_or_default().when
 }
 
 const PACKAGE: (&str, &str) = ("package.json", r#"{"dependencies": {"a": "1"}}"#);

@@ -3,26 +3,26 @@
 use serde::de::DeserializeOwned;
 use toml_edit::{Document, TableLike};
 
-use super::setup::Problem;
-use super::tree::{Entry, Tree};
+use super::setup::ProjectProblem;
+use super::tree::{ProjectTree, TreeEntry};
 use crate::text::position;
 
 /// Looks at files and collects what is wrong with them.
-pub(super) struct Look<'a> {
-    pub(super) tree: &'a Tree,
+pub(super) struct ManifestReader<'a> {
+    pub(super) tree: &'a ProjectTree,
     /// Files that could not be used.
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<ProjectProblem>,
     pub(super) notes: Vec<String>,
 }
 
-impl<'a> Look<'a> {
-    pub(super) fn new(tree: &'a Tree) -> Self {
+impl<'a> ManifestReader<'a> {
+    pub(super) fn new(tree: &'a ProjectTree) -> Self {
         Self { tree, problems: Vec::new(), notes: Vec::new() }
     }
 
     /// The text of the file, when it is there; an unreadable one is a problem.
     pub(super) fn text(&mut self, path: &str) -> Option<&'a str> {
-        if let Some(Entry::Unreadable(why)) = self.tree.get(path) {
+        if let Some(TreeEntry::Unreadable(why)) = self.tree.get(path) {
             self.problem(path, None, why.clone());
         }
         self.tree.text(path)
@@ -56,7 +56,7 @@ impl<'a> Look<'a> {
 
     /// Remember that a file could not be used, once.
     pub(super) fn problem(&mut self, file: &str, line: Option<usize>, message: impl Into<String>) {
-        let problem = Problem { file: file.to_owned(), line, message: message.into() };
+        let problem = ProjectProblem { file: file.to_owned(), line, message: message.into() };
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }

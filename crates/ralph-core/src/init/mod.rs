@@ -2,9 +2,9 @@
 //!
 //! # Theory of operation
 //!
-//! The host lists the project's root and the folders one level below it ([`Tree::looks_into`]). It
-//! reads the few files that matter ([`Tree::wants`]). [`set_up`] takes this [`Tree`] and returns a
-//! [`Setup`]: the files to create with their text, the lines that `.gitignore` lacks, and the findings
+//! The host lists the project's root and the folders one level below it ([`ProjectTree::looks_into`]). It
+//! reads the few files that matter ([`ProjectTree::wants`]). [`set_up`] takes this [`ProjectTree`] and returns a
+//! [`ProjectSetup`]: the files to create with their text, the lines that `.gitignore` lacks, and the findings
 //! with reasons. A setup never overwrites or deletes a file. So its steps can run in any order, and
 //! they can stop at any point. A second call after a complete setup returns an empty one.
 //!
@@ -29,17 +29,18 @@ mod stack;
 mod starter;
 mod tree;
 
-pub use draft::Gate;
+pub use draft::ProposedGate;
 pub use ignore::with_rules;
 pub use lane_advice::{LaneAdvice, LaneDifference};
 pub use lane_proposal::{LaneKey, LaneProposal};
 pub use other_rules::{CONVENTIONAL_PREFIX, FORMATTER_ADVICE};
 pub use setup::{
-    FirstSpec, IgnoreRules, InTheWay, NewFile, Problem, Request, Setup, Wanted, set_up,
+    BlockedPath, FirstSpec, IgnoreRulesState, InitRequest, NewFile, PathKind, ProjectProblem,
+    ProjectSetup, set_up,
 };
-pub use stack::Found;
+pub use stack::DetectedStack;
 pub use starter::{STARTER, STARTER_FILE, is_starter};
-pub use tree::{Entry, Tree};
+pub use tree::{ProjectTree, TreeEntry};
 
 #[cfg(test)]
 mod fixture;

@@ -1,7 +1,7 @@
 //! Rules of other tools that the commits and files of ralph meet: commit messages and formatters.
 
-use super::draft::{self, Draft};
-use super::manifest::Look;
+use super::draft::{self, ConfigDraft};
+use super::manifest::ManifestReader;
 
 /// A prefix of commit subjects that makes them Conventional Commits.
 pub const CONVENTIONAL_PREFIX: &str = "chore(ralph)";
@@ -16,7 +16,7 @@ const BIOME: [&str; 2] = ["biome.json", "biome.jsonc"];
 const PRETTIER_IGNORE: &str = ".prettierignore";
 
 /// Where commit messages are checked, make them pass.
-pub(super) fn set_commit_prefix(look: &mut Look<'_>, draft: &mut Draft) {
+pub(super) fn set_commit_prefix(look: &mut ManifestReader<'_>, draft: &mut ConfigDraft) {
     let is_config = |name: &str| {
         name.starts_with("commitlint.config.")
             || name.starts_with(".commitlintrc")
@@ -34,7 +34,7 @@ pub(super) fn set_commit_prefix(look: &mut Look<'_>, draft: &mut Draft) {
 }
 
 /// Say which formatters would look at files that ralph writes.
-pub(super) fn tell_formatters(look: &mut Look<'_>) {
+pub(super) fn tell_formatters(look: &mut ManifestReader<'_>) {
     let leaves_out = |path: &str| look.tree.text(path).is_some_and(|text| text.contains(".ralph"));
     let biome = BIOME.into_iter().find(|path| look.tree.has_file(path));
     let biome = biome.filter(|path| !leaves_out(path));

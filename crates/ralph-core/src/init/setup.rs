@@ -5,20 +5,20 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::draft::{Draft, Gates};
+use super::draft::{ConfigDraft, GateSource};
 use super::lane_proposal::{LaneKey, LaneProposal};
-use super::manifest::Look;
-use super::stack::Found;
+use super::manifest::ManifestReader;
+use super::stack::DetectedStack;
 use super::starter::{STARTER, STARTER_FILE};
-use super::tree::{Entry, Tree};
-use super::{Gate, draft, ignore, import, other_rules, stack};
-use crate::format::Format;
+use super::tree::{ProjectTree, TreeEntry};
+use super::{ProposedGate, draft, ignore, import, other_rules, stack};
+use crate::format::PlanFormat;
 
 /// Choices of the user for `ralph init`, beyond the defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
+pub struct InitRequest {
     /// A plan of this format, with the text of an empty one.
-    pub plan: Option<(Format, String)>,
+    pub plan: Option<(PlanFormat, String)>,
     /// Whether the folder of specs begins with a starter.
     pub spec: FirstSpec,
     pub backend: Option<String>,
@@ -49,7 +49,7 @@ pub struct NewFile {
 
 /// Error in a file of the project. The setup continues without that file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct ProjectProblem {
     /// From the root of the project.
     pub file: String,
     /// Line, from 1, where one is known.
@@ -57,7 +57,7 @@ pub struct Problem {
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ProjectProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "{}:{line}: {}", self.file, self.message),
@@ -68,7 +68,7 @@ impl fmt::Display for Problem {
 
 /// The state of an existing `.gitignore`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IgnoreRules {
+pub enum IgnoreRulesState {
     /// Nothing to do: it has them all, cannot be read, or is among the files to create.
     #[default]
     Done,
@@ -78,18 +78,18 @@ pub enum IgnoreRules {
 
 /// Files that `ralph init` will create, and its findings about the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Setup {
+pub struct ProjectSetup {
     /// Files to create; `ralph.toml` is the last, so that a run that was cut short starts over.
     #[serde(skip)]
     pub create: Vec<NewFile>,
     #[serde(skip)]
-    pub ignore: IgnoreRules,
+    pub ignore: IgnoreRulesState,
     /// Files that exist already and stay unchanged.
     pub kept: Vec<String>,
     /// The stacks of the project; looked for only when there is no `ralph.toml` yet.
-    pub found: Vec<Found>,
+    pub found: Vec<DetectedStack>,
     /// The gates that the new `ralph.toml` has.
-    pub gates: Vec<Gate>,
+    pub gates: Vec<ProposedGate>,
     /// The table `[lane]` that the new `ralph.toml` has.
     pub lane: LaneProposal,
     /// Files of other programs whose settings were taken over.
@@ -97,13 +97,13 @@ pub struct Setup {
     /// Notes for the user.
     pub notes: Vec<String>,
     /// Files that could not be used.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ProjectProblem>,
 }
 
-impl Setup {
+impl ProjectSetup {
     /// Whether nothing is left to do.
     pub fn is_done(&self) -> bool {
-        self.create.is_empty() && self.ignore == IgnoreRules::Done
+        self.create.is_empty() && self.ignore == IgnoreRulesState::Done
     }
 
     /// Whether there is no configuration yet.
@@ -115,32 +115,32 @@ impl Setup {
 /// A file where a folder has to be, or the other way round.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} is in the way: ralph needs {} there", self.path, self.needed())]
-pub struct InTheWay {
+pub struct BlockedPath {
     /// From the root of the project.
     pub path: String,
-    pub wanted: Wanted,
+    pub wanted: PathKind,
 }
 
 /// Kind of entry that must be at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum PathKind {
     File,
     Folder,
 }
 
-impl InTheWay {
+impl BlockedPath {
     fn needed(&self) -> &'static str {
         match self.wanted {
-            Wanted::File => "a file",
-            Wanted::Folder => "a folder",
+            PathKind::File => "a file",
+            PathKind::Folder => "a folder",
         }
     }
 }
 
 /// Compute the setup that makes the project ready for ralph.
-pub fn set_up(tree: &Tree, request: &Request) -> Result<Setup, InTheWay> {
-    let mut setup = Setup::default();
-    let mut look = Look::new(tree);
+pub fn set_up(tree: &ProjectTree, request: &InitRequest) -> Result<ProjectSetup, BlockedPath> {
+    let mut setup = ProjectSetup::default();
+    let mut look = ManifestReader::new(tree);
     let is_new = tree.get(CONFIG).is_none();
     specs(&mut look, &mut setup, request.spec);
     plan(&mut look, &mut setup, request);
@@ -166,7 +166,7 @@ const IGNORE: &str = ".gitignore";
 const SPECS: &str = "ralph/specs";
 
 /// The specs folder, with the specs of another program when they are not there yet.
-fn specs(look: &mut Look<'_>, setup: &mut Setup, first: FirstSpec) {
+fn specs(look: &mut ManifestReader<'_>, setup: &mut ProjectSetup, first: FirstSpec) {
     setup.create.extend(import::wiggum::specs(look, SPECS));
     let is_there = look.tree.names(SPECS).next().is_some();
     if is_there {
@@ -181,7 +181,7 @@ fn specs(look: &mut Look<'_>, setup: &mut Setup, first: FirstSpec) {
     }
 }
 
-fn plan(look: &mut Look<'_>, setup: &mut Setup, request: &Request) {
+fn plan(look: &mut ManifestReader<'_>, setup: &mut ProjectSetup, request: &InitRequest) {
     let Some((format, text)) = &request.plan else { return };
     let path = format.file_name();
     if look.tree.get(path).is_some() {
@@ -196,7 +196,7 @@ fn plan(look: &mut Look<'_>, setup: &mut Setup, request: &Request) {
     }
 }
 
-fn ignore_rules(look: &mut Look<'_>, setup: &mut Setup) {
+fn ignore_rules(look: &mut ManifestReader<'_>, setup: &mut ProjectSetup) {
     if look.tree.get(IGNORE).is_none() {
         let text = ignore::with_rules("").unwrap_or_default();
         setup.create.push(NewFile { path: IGNORE.to_owned(), text });
@@ -205,23 +205,27 @@ fn ignore_rules(look: &mut Look<'_>, setup: &mut Setup) {
     let Some(text) = look.text(IGNORE) else { return };
     look.notes.extend(ignore::notes(text));
     if ignore::with_rules(text).is_some() {
-        setup.ignore = IgnoreRules::Lacking;
+        setup.ignore = IgnoreRulesState::Lacking;
     } else {
         setup.kept.push(IGNORE.to_owned());
     }
 }
 
 /// Compute the content of the new `ralph.toml`.
-fn configuration(look: &mut Look<'_>, setup: &mut Setup, request: &Request) -> Draft {
-    let mut draft = Draft::new();
+fn configuration(
+    look: &mut ManifestReader<'_>,
+    setup: &mut ProjectSetup,
+    request: &InitRequest,
+) -> ConfigDraft {
+    let mut draft = ConfigDraft::new();
     if let Some((format, _)) = &request.plan {
         draft.set("", "plan", draft::quote(format.file_name()));
     }
     setup.imported.extend(import::deluxe::import(look, &mut draft));
     setup.imported.extend(import::wiggum::import(look, &mut draft));
-    if draft.gates == Gates::None {
+    if draft.gates == GateSource::None {
         setup.found = stack::detect(look);
-        draft.gates = Gates::Found(setup.found.clone());
+        draft.gates = GateSource::Found(setup.found.clone());
     }
     other_rules::set_commit_prefix(look, &mut draft);
     if let Some(backend) = &request.backend {
@@ -233,7 +237,9 @@ fn configuration(look: &mut Look<'_>, setup: &mut Setup, request: &Request) -> D
     setup.lane.write_into(&mut draft);
     setup.gates = draft.gates.list();
     match &draft.gates {
-        Gates::InThePlan(file) => look.note(format!("the gates are the qualityGates of {file}")),
+        GateSource::InThePlan(file) => {
+            look.note(format!("the gates are the qualityGates of {file}"))
+        }
         _ if setup.gates.is_empty() && request.dropped.is_empty() => {
             look.note(format!("no gates were found: {CONFIG} shows how to write one"));
         }
@@ -243,15 +249,15 @@ fn configuration(look: &mut Look<'_>, setup: &mut Setup, request: &Request) -> D
 }
 
 /// Whether everything can be created where it belongs.
-fn check(tree: &Tree, setup: &Setup) -> Result<(), InTheWay> {
+fn check(tree: &ProjectTree, setup: &ProjectSetup) -> Result<(), BlockedPath> {
     let paths = setup.create.iter().map(|file| file.path.as_str()).chain([CONFIG, IGNORE]);
     for path in paths {
         let above = path.match_indices('/').map(|(at, _)| &path[..at]);
         if let Some(file) = above.into_iter().find(|folder| tree.has_file(folder)) {
-            return Err(InTheWay { path: file.to_owned(), wanted: Wanted::Folder });
+            return Err(BlockedPath { path: file.to_owned(), wanted: PathKind::Folder });
         }
-        if tree.get(path) == Some(&Entry::Folder) {
-            return Err(InTheWay { path: path.to_owned(), wanted: Wanted::File });
+        if tree.get(path) == Some(&TreeEntry::Folder) {
+            return Err(BlockedPath { path: path.to_owned(), wanted: PathKind::File });
         }
     }
     Ok(())

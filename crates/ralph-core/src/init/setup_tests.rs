@@ -1,28 +1,28 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::{LaneSettings, Tier, parse_layer, resolve};
+use crate::config::{ConfigTier, LaneSettings, parse_layer, resolve};
 use crate::init::fixture::{created, init, tree};
 use crate::init::with_rules;
 
 /// The project after init has done what it said.
-fn carried_out(tree: &Tree, setup: &Setup) -> Tree {
+fn carried_out(tree: &ProjectTree, setup: &ProjectSetup) -> ProjectTree {
     let mut after = tree.clone();
     for file in &setup.create {
         assert_eq!(tree.get(&file.path), None, "{} would be overwritten", file.path);
         for (at, _) in file.path.match_indices('/') {
-            after.add(&file.path[..at], Entry::Folder);
+            after.add(&file.path[..at], TreeEntry::Folder);
         }
-        after.add(file.path.clone(), Entry::Text(file.text.clone()));
+        after.add(file.path.clone(), TreeEntry::Text(file.text.clone()));
     }
-    if setup.ignore == IgnoreRules::Lacking {
+    if setup.ignore == IgnoreRulesState::Lacking {
         let text = with_rules(tree.text(".gitignore").unwrap()).unwrap();
-        after.add(".gitignore", Entry::Text(text));
+        after.add(".gitignore", TreeEntry::Text(text));
     }
     after
 }
 
-fn paths(setup: &Setup) -> Vec<&str> {
+fn paths(setup: &ProjectSetup) -> Vec<&str> {
     setup.create.iter().map(|file| file.path.as_str()).collect()
 }
 
@@ -35,11 +35,11 @@ fn an_empty_folder_gets_specs_ignore_rules_and_a_configuration() {
 
 #[test]
 fn what_was_answered_is_in_the_configuration_and_what_was_dropped_is_named() {
-    let request = Request {
+    let request = InitRequest {
         spec: FirstSpec::None,
         backend: Some("codex".into()),
         dropped: ["lint".to_owned()].into(),
-        ..Request::default()
+        ..InitRequest::default()
     };
     let found = tree(&[("Cargo.toml", ""), ("clippy.toml", "")]);
     let setup = set_up(&found, &request).unwrap();
@@ -50,9 +50,9 @@ fn what_was_answered_is_in_the_configuration_and_what_was_dropped_is_named() {
     assert!(text.contains("\nbackend = \"codex\"\n") && !text.contains("# backend"), "{text}");
     let left_out = "# Left out: lint = cargo clippy --all-targets -- -D warnings\n";
     assert!(text.contains(left_out), "{text}");
-    let layer = parse_layer(Tier::Project, "ralph.toml", text).unwrap();
+    let layer = parse_layer(ConfigTier::Project, "ralph.toml", text).unwrap();
     assert_eq!(resolve([&layer]).unwrap().config.gates.len(), 1);
-    let none = Request { dropped: ["lint".to_owned(), "test".to_owned()].into(), ..request };
+    let none = InitRequest { dropped: ["lint".to_owned(), "test".to_owned()].into(), ..request };
     let setup = set_up(&found, &none).unwrap();
     assert!(setup.gates.is_empty() && setup.notes.is_empty(), "{:?}", setup.notes);
 }
@@ -94,7 +94,8 @@ kind = "test"
 fn the_loader_reads_the_gates_that_were_found() {
     let package = r#"{"scripts": {"lint": "eslint .", "test": "jest"}}"#;
     let setup = init(&[("package.json", package), ("go.mod", "")]);
-    let layer = parse_layer(Tier::Project, "ralph.toml", created(&setup, "ralph.toml")).unwrap();
+    let layer =
+        parse_layer(ConfigTier::Project, "ralph.toml", created(&setup, "ralph.toml")).unwrap();
     let config = resolve([&layer]).unwrap().config;
     assert_eq!(config.limits.stage_timeout.map(|t| t.get().as_secs()), Some(30 * 60));
     assert_eq!(config.gates.len(), 4);
@@ -122,13 +123,13 @@ fn what_is_there_is_kept() {
     ]);
     assert_eq!(paths(&setup), [""; 0]);
     assert_eq!(setup.kept, ["ralph/specs/", "ralph.toml"]);
-    assert_eq!(setup.ignore, IgnoreRules::Lacking);
+    assert_eq!(setup.ignore, IgnoreRulesState::Lacking);
 }
 
 #[test]
 fn a_plan_of_another_format_is_made_and_becomes_the_plan() {
-    let plan = Some((Format::Progress, "# Progress\n".to_owned()));
-    let request = Request { plan, ..Request::default() };
+    let plan = Some((PlanFormat::Progress, "# Progress\n".to_owned()));
+    let request = InitRequest { plan, ..InitRequest::default() };
     let new = set_up(&tree(&[]), &request).unwrap();
     assert_eq!(created(&new, "progress.md"), "# Progress\n");
     assert!(created(&new, "ralph.toml").contains("\nplan = \"progress.md\"\n"));
@@ -148,18 +149,18 @@ fn a_plan_of_another_format_is_made_and_becomes_the_plan() {
 #[test]
 fn an_unreadable_ignore_file_is_left_alone_and_named() {
     let mut tree = tree(&[]);
-    tree.add(".gitignore", Entry::Unreadable("not UTF-8 text".to_owned()));
-    let setup = set_up(&tree, &Request::default()).unwrap();
-    assert_eq!(setup.ignore, IgnoreRules::Done);
+    tree.add(".gitignore", TreeEntry::Unreadable("not UTF-8 text".to_owned()));
+    let setup = set_up(&tree, &InitRequest::default()).unwrap();
+    assert_eq!(setup.ignore, IgnoreRulesState::Done);
     assert!(!paths(&setup).contains(&".gitignore"));
     assert_eq!(setup.problems[0].to_string(), ".gitignore: not UTF-8 text");
 }
 
 #[test]
 fn a_file_where_a_folder_must_be_stops_everything() {
-    let error = set_up(&tree(&[("ralph", "")]), &Request::default()).unwrap_err();
+    let error = set_up(&tree(&[("ralph", "")]), &InitRequest::default()).unwrap_err();
     assert_eq!(error.to_string(), "ralph is in the way: ralph needs a folder there");
-    let error = set_up(&tree(&[("ralph.toml/", "")]), &Request::default()).unwrap_err();
+    let error = set_up(&tree(&[("ralph.toml/", "")]), &InitRequest::default()).unwrap_err();
     assert_eq!(error.to_string(), "ralph.toml is in the way: ralph needs a file there");
 }
 
@@ -215,15 +216,15 @@ proptest! {
     fn init_overwrites_nothing_writes_a_sound_configuration_and_has_nothing_to_do_twice(files in any_project()) {
         let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
         let before = tree(&files);
-        let setup = set_up(&before, &Request::default()).unwrap();
+        let setup = set_up(&before, &InitRequest::default()).unwrap();
         if let Some(config) = setup.create.iter().find(|file| file.path == "ralph.toml") {
-            let layer = parse_layer(Tier::Project, "ralph.toml", &config.text);
+            let layer = parse_layer(ConfigTier::Project, "ralph.toml", &config.text);
             prop_assert!(layer.is_ok(), "{}\n{layer:?}", config.text);
             let resolved = resolve([&layer.unwrap()]);
             prop_assert!(resolved.is_ok(), "{}\n{resolved:?}", config.text);
         }
         let after = carried_out(&before, &setup);
-        let again = set_up(&after, &Request::default()).unwrap();
+        let again = set_up(&after, &InitRequest::default()).unwrap();
         prop_assert!(again.is_done(), "{again:#?}");
         prop_assert!(again.notes.is_empty() && again.problems.is_empty(), "{again:#?}");
     }
@@ -233,16 +234,16 @@ proptest! {
 fn the_configuration_says_how_a_lane_is_made_usable() {
     let mut project = tree(&[("package.json", "{}"), ("package-lock.json", "{}")]);
     project.set_repository(vec![".env".into(), "node_modules/".into()], 0);
-    let setup = set_up(&project, &Request::default()).unwrap();
+    let setup = set_up(&project, &InitRequest::default()).unwrap();
     let text = created(&setup, "ralph.toml");
     let wanted =
         "[lane]\nsetup = \"npm ci\"\nsetup_when = [\"package-lock.json\"]\ncopy = [\".env\"]\n";
     assert!(text.contains(wanted), "{text}");
-    let layer = parse_layer(Tier::Project, "ralph.toml", text).unwrap();
+    let layer = parse_layer(ConfigTier::Project, "ralph.toml", text).unwrap();
     let lane = resolve([&layer]).unwrap().config.lane;
     assert_eq!(lane, setup.lane.over(LaneSettings::default()));
     let request =
-        Request { declined: [LaneKey::Setup, LaneKey::Copy].into(), ..Request::default() };
+        InitRequest { declined: [LaneKey::Setup, LaneKey::Copy].into(), ..InitRequest::default() };
     let setup = set_up(&project, &request).unwrap();
     assert!(!created(&setup, "ralph.toml").contains("[lane]") && setup.lane.is_empty());
 }

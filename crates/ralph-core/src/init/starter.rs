@@ -15,11 +15,11 @@ pub fn is_starter(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Spec;
+    use crate::spec::SpecOutline;
 
     #[test]
     fn the_starter_is_a_spec_with_criteria_and_is_recognised_however_it_is_saved() {
-        let spec = Spec::parse("first.md", STARTER);
+        let spec = SpecOutline::parse("first.md", STARTER);
         assert!(spec.title.is_some() && spec.boxes.len() == 3, "{spec:?}");
         assert!(is_starter(STARTER) && is_starter(&STARTER.replace('\n', "\r\n")));
         assert!(is_starter(&format!("{STARTER}\n\n")));

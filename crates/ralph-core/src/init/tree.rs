@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-/// Entry of a [`Tree`]: a folder or a file.
+/// Entry of a [`ProjectTree`]: a folder or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum TreeEntry {
     Folder,
     /// A file whose text nobody needs.
     File,
@@ -16,8 +16,8 @@ pub enum Entry {
 
 /// Names and texts of a project, by path from its root with `/` between the parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tree {
-    entries: BTreeMap<String, Entry>,
+pub struct ProjectTree {
+    entries: BTreeMap<String, TreeEntry>,
     /// Paths that git ignores; a folder ends in `/` and stands for everything below it.
     ignored: Vec<String>,
     /// Folders between the top of the repository and the project.
@@ -82,7 +82,7 @@ const AT_THE_ROOT: [&str; 11] = [
     "agents.json",
 ];
 
-impl Tree {
+impl ProjectTree {
     /// Whether the folder (`""` is the root) is worth listing.
     pub fn looks_into(folder: &str) -> bool {
         if folder.is_empty() || DEEPER.contains(&folder) {
@@ -108,7 +108,7 @@ impl Tree {
     }
 
     /// Add an entry, or replace the one at this path.
-    pub fn add(&mut self, path: impl Into<String>, entry: Entry) {
+    pub fn add(&mut self, path: impl Into<String>, entry: TreeEntry) {
         self.entries.insert(path.into(), entry);
     }
 
@@ -129,24 +129,24 @@ impl Tree {
     }
 
     /// Return the entry at `path`.
-    pub fn get(&self, path: &str) -> Option<&Entry> {
+    pub fn get(&self, path: &str) -> Option<&TreeEntry> {
         self.entries.get(path)
     }
 
     /// Return whether there is a file at `path`.
     pub fn has_file(&self, path: &str) -> bool {
-        self.get(path).is_some_and(|entry| *entry != Entry::Folder)
+        self.get(path).is_some_and(|entry| *entry != TreeEntry::Folder)
     }
 
     /// Return whether there is a folder at `path`.
     pub fn has_folder(&self, path: &str) -> bool {
-        self.get(path) == Some(&Entry::Folder)
+        self.get(path) == Some(&TreeEntry::Folder)
     }
 
     /// The text of `path`, if it is there and could be read.
     pub fn text(&self, path: &str) -> Option<&str> {
         match self.get(path)? {
-            Entry::Text(text) => Some(text.strip_prefix('\u{feff}').unwrap_or(text)),
+            TreeEntry::Text(text) => Some(text.strip_prefix('\u{feff}').unwrap_or(text)),
             _ => None,
         }
     }
@@ -172,9 +172,10 @@ pub(super) fn is_mcp(name: &str) -> bool {
 }
 
 /// The folders one level below the root that may hold a project of their own.
-pub(super) fn folders_below(tree: &Tree) -> Vec<&str> {
-    let below =
-        |name: &&str| tree.has_folder(name) && Tree::looks_into(name) && !name.starts_with('.');
+pub(super) fn folders_below(tree: &ProjectTree) -> Vec<&str> {
+    let below = |name: &&str| {
+        tree.has_folder(name) && ProjectTree::looks_into(name) && !name.starts_with('.')
+    };
     tree.names("").filter(below).collect()
 }
 
@@ -190,10 +191,10 @@ mod tests {
     #[test]
     fn only_folders_that_may_hold_the_projects_own_code_are_looked_into() {
         for yes in ["", "web", "src-tauri", ".config", ".ralph", ".ralph/config", "ralph/specs"] {
-            assert!(Tree::looks_into(yes), "{yes}");
+            assert!(ProjectTree::looks_into(yes), "{yes}");
         }
         for no in [".git", "node_modules", "fuzz", ".venv", "web/src", ".ralph/handoffs"] {
-            assert!(!Tree::looks_into(no), "{no}");
+            assert!(!ProjectTree::looks_into(no), "{no}");
         }
     }
 
@@ -208,7 +209,7 @@ mod tests {
             ".ralph/config/ralph.conf",
             ".ralph-wiggum/specs/a.md",
         ] {
-            assert!(Tree::wants(yes), "{yes}");
+            assert!(ProjectTree::wants(yes), "{yes}");
         }
         for no in [
             "README.md",
@@ -217,15 +218,15 @@ mod tests {
             "ralph/specs/a.md",
             "web/.gitignore",
         ] {
-            assert!(!Tree::wants(no), "{no}");
+            assert!(!ProjectTree::wants(no), "{no}");
         }
     }
 
     #[test]
     fn names_are_those_of_one_folder() {
-        let mut tree = Tree::default();
+        let mut tree = ProjectTree::default();
         for path in ["a", "a/b", "a/b/c", "ab"] {
-            tree.add(path, Entry::File);
+            tree.add(path, TreeEntry::File);
         }
         assert_eq!(tree.names("").collect::<Vec<_>>(), ["a", "ab"]);
         assert_eq!(tree.names("a").collect::<Vec<_>>(), ["b"]);

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::style::{Layout, Style, colon, entries, line_indent};
-use super::{JsonError, Kind, Member, Node};
+use super::style::{EntryLayout, JsonStyle, colon, entries, line_indent};
+use super::{JsonError, JsonKind, JsonMember, JsonNode};
 use crate::text::Splice;
 
 /// A change of one member of an object.
@@ -54,25 +54,25 @@ impl ItemChange {
 
 /// Makes splices for one text, in its own style. The splices of different containers may be applied
 /// together; all changes of one container go into one call.
-pub struct Editor<'a> {
+pub struct JsonEditor<'a> {
     text: &'a str,
-    root: &'a Node,
-    style: Style,
+    root: &'a JsonNode,
+    style: JsonStyle,
 }
 
 /// Changes to the entries of a container.
 ///
 /// `stays` says which old entries remain. `new` has the new entries before each old one. Its last list
 /// is for the end.
-struct Rebuild {
+struct ContainerRebuild {
     stays: Vec<bool>,
     new: Vec<Vec<String>>,
 }
 
 /// Text and layout that join the entries of one container.
-struct Joint {
+struct EntryJoint {
     separator: String,
-    layout: Layout,
+    layout: EntryLayout,
     /// Text after the opening bracket of an empty container.
     ///
     /// `close` is the text before the closing bracket.
@@ -80,21 +80,25 @@ struct Joint {
     close: String,
 }
 
-impl<'a> Editor<'a> {
+impl<'a> JsonEditor<'a> {
     /// An editor for `text`, of which `root` was read.
-    pub fn new(text: &'a str, root: &'a Node) -> Self {
-        Self { text, root, style: Style::detect(text, root) }
+    pub fn new(text: &'a str, root: &'a JsonNode) -> Self {
+        Self { text, root, style: JsonStyle::detect(text, root) }
     }
 
     /// Change members of an object. Of several changes of one key the last one counts; a member that
     /// already has the value is not touched.
-    pub fn object(&self, node: &Node, changes: &[MemberChange]) -> Result<Vec<Splice>, JsonError> {
+    pub fn object(
+        &self,
+        node: &JsonNode,
+        changes: &[MemberChange],
+    ) -> Result<Vec<Splice>, JsonError> {
         let members = node.members().ok_or_else(|| wrong(node, "an object"))?;
         let joint = self.joint(node, &[]);
         let key_end =
             members.first().and_then(|m| colon(self.text, m)).unwrap_or(&self.style.colon);
         let mut splices = Vec::new();
-        let mut rebuild = Rebuild::keep_all(members.len());
+        let mut rebuild = ContainerRebuild::keep_all(members.len());
         for (i, change) in changes.iter().enumerate() {
             if changes[i + 1..].iter().any(|later| later.key() == change.key()) {
                 continue;
@@ -117,13 +121,13 @@ impl<'a> Editor<'a> {
     }
 
     /// Change items of an array. Of several changes of one item the last one counts.
-    pub fn array(&self, node: &Node, changes: &[ItemChange]) -> Result<Vec<Splice>, JsonError> {
+    pub fn array(&self, node: &JsonNode, changes: &[ItemChange]) -> Result<Vec<Splice>, JsonError> {
         let items = node.items().ok_or_else(|| wrong(node, "an array"))?;
         let joint = self.joint(node, changes);
         let model = items.iter().rev().find(|i| !entries(i).is_empty());
         let layout = model.map_or(joint.layout.clone(), |m| self.layout_of(m));
         let mut splices = Vec::new();
-        let mut rebuild = Rebuild::keep_all(items.len());
+        let mut rebuild = ContainerRebuild::keep_all(items.len());
         let missing = || wrong(node, "an array with more items");
         for (i, change) in changes.iter().enumerate() {
             if change.item().is_some() && changes[i + 1..].iter().any(|c| c.item() == change.item())
@@ -148,7 +152,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Another value in the place of `old`, laid out as `old` was where that says anything.
-    fn replace(&self, old: &Node, value: &Value, around: &Layout) -> Option<Splice> {
+    fn replace(&self, old: &JsonNode, value: &Value, around: &EntryLayout) -> Option<Splice> {
         if old.to_value(self.text) == *value {
             return None;
         }
@@ -157,15 +161,15 @@ impl<'a> Editor<'a> {
     }
 
     /// Return the layout of a container that has entries.
-    fn layout_of(&self, node: &Node) -> Layout {
+    fn layout_of(&self, node: &JsonNode) -> EntryLayout {
         match node.raw(self.text).contains('\n') {
-            false => Layout::Flat,
-            true => Layout::Pretty(line_indent(self.text, node.span.end - 1).to_owned()),
+            false => EntryLayout::Flat,
+            true => EntryLayout::Pretty(line_indent(self.text, node.span.end - 1).to_owned()),
         }
     }
 
     /// Return the way to join new entries to those of this container.
-    fn joint(&self, node: &Node, changes: &[ItemChange]) -> Joint {
+    fn joint(&self, node: &JsonNode, changes: &[ItemChange]) -> EntryJoint {
         match entries(node).as_slice() {
             [] => self.joint_of_empty(node, changes),
             [one] => {
@@ -183,57 +187,57 @@ impl<'a> Editor<'a> {
     }
 
     /// Join as `between` does, but without blank lines; `entry` is one that stays in line.
-    fn joint_like(&self, between: &str, entry: &Range<usize>) -> Joint {
+    fn joint_like(&self, between: &str, entry: &Range<usize>) -> EntryJoint {
         // Asked for only where a line end is near: in a file of one line it would be looked for in
         // all of it.
         let indent = || line_indent(self.text, entry.start).to_owned();
         let (separator, layout) = match between.matches('\n').count() {
-            0 => (between.to_owned(), Layout::Flat),
-            1 => (between.to_owned(), Layout::Pretty(indent())),
-            _ => (format!(",{}{}", self.style.newline, indent()), Layout::Pretty(indent())),
+            0 => (between.to_owned(), EntryLayout::Flat),
+            1 => (between.to_owned(), EntryLayout::Pretty(indent())),
+            _ => (format!(",{}{}", self.style.newline, indent()), EntryLayout::Pretty(indent())),
         };
-        Joint { separator, layout, open: String::new(), close: String::new() }
+        EntryJoint { separator, layout, open: String::new(), close: String::new() }
     }
 
-    fn joint_of_empty(&self, node: &Node, changes: &[ItemChange]) -> Joint {
+    fn joint_of_empty(&self, node: &JsonNode, changes: &[ItemChange]) -> EntryJoint {
         let around = self.parent(node).unwrap_or(node);
         let flat_list = node.items().is_some() && changes.iter().all(|c| self.suits_flat_list(c));
         if !around.raw(self.text).contains('\n') || flat_list {
-            return Joint {
+            return EntryJoint {
                 separator: self.style.comma.clone(),
-                layout: Layout::Flat,
+                layout: EntryLayout::Flat,
                 open: String::new(),
                 close: String::new(),
             };
         }
         let outer = line_indent(self.text, node.span.start);
         let (newline, inner) = (self.style.newline, format!("{outer}{}", self.style.indent));
-        Joint {
+        EntryJoint {
             separator: format!(",{newline}{inner}"),
             open: format!("{newline}{inner}"),
             close: format!("{newline}{outer}"),
-            layout: Layout::Pretty(inner),
+            layout: EntryLayout::Pretty(inner),
         }
     }
 
     fn suits_flat_list(&self, change: &ItemChange) -> bool {
         match change {
             ItemChange::Insert(_, value) | ItemChange::Push(value) | ItemChange::Set(_, value) => {
-                self.style.lists == Layout::Flat && !value.is_array() && !value.is_object()
+                self.style.lists == EntryLayout::Flat && !value.is_array() && !value.is_object()
             }
             ItemChange::Remove(_) => true,
         }
     }
 
     /// The container that `node` stands in.
-    fn parent(&self, node: &Node) -> Option<&'a Node> {
+    fn parent(&self, node: &JsonNode) -> Option<&'a JsonNode> {
         let start = node.span.start;
         let mut around = self.root;
         loop {
             let inside = match &around.kind {
-                Kind::Array(items) => items.get(items.partition_point(|i| i.span.end <= start)),
-                Kind::Object(members) => members
-                    .get(members.partition_point(|m: &Member| m.value.span.end <= start))
+                JsonKind::Array(items) => items.get(items.partition_point(|i| i.span.end <= start)),
+                JsonKind::Object(members) => members
+                    .get(members.partition_point(|m: &JsonMember| m.value.span.end <= start))
                     .map(|m| &m.value),
                 _ => None,
             }?;
@@ -245,7 +249,7 @@ impl<'a> Editor<'a> {
     }
 }
 
-impl Rebuild {
+impl ContainerRebuild {
     fn keep_all(entries: usize) -> Self {
         Self { stays: vec![true; entries], new: vec![Vec::new(); entries + 1] }
     }
@@ -258,7 +262,7 @@ impl Rebuild {
     }
 
     /// The splices that do it. Between two entries that stay there is at most one, so none overlap.
-    fn splices(mut self, node: &Node, joint: &Joint) -> Vec<Splice> {
+    fn splices(mut self, node: &JsonNode, joint: &EntryJoint) -> Vec<Splice> {
         let spans = entries(node);
         let separator = joint.separator.as_str();
         let mut splices = Vec::new();
@@ -306,6 +310,6 @@ fn suffixed(entries: &[String], separator: &str) -> String {
     entries.iter().flat_map(|e| [e, separator]).collect()
 }
 
-fn wrong(node: &Node, expected: &str) -> JsonError {
+fn wrong(node: &JsonNode, expected: &str) -> JsonError {
     JsonError { offset: node.span.start, message: format!("expected {expected} here") }
 }

@@ -8,39 +8,39 @@ use super::*;
 use crate::text::{Splice, splice};
 
 /// One change at a time.
-impl Editor<'_> {
-    fn set(&self, node: &Node, key: &str, value: Value) -> Result<Vec<Splice>, JsonError> {
+impl JsonEditor<'_> {
+    fn set(&self, node: &JsonNode, key: &str, value: Value) -> Result<Vec<Splice>, JsonError> {
         self.object(node, &[MemberChange::Set(key.to_owned(), value)])
     }
 
-    fn remove(&self, node: &Node, key: &str) -> Result<Vec<Splice>, JsonError> {
+    fn remove(&self, node: &JsonNode, key: &str) -> Result<Vec<Splice>, JsonError> {
         self.object(node, &[MemberChange::Remove(key.to_owned())])
     }
 
-    fn push(&self, node: &Node, value: Value) -> Result<Vec<Splice>, JsonError> {
+    fn push(&self, node: &JsonNode, value: Value) -> Result<Vec<Splice>, JsonError> {
         self.array(node, &[ItemChange::Push(value)])
     }
 
-    fn insert(&self, node: &Node, at: usize, value: Value) -> Result<Vec<Splice>, JsonError> {
+    fn insert(&self, node: &JsonNode, at: usize, value: Value) -> Result<Vec<Splice>, JsonError> {
         self.array(node, &[ItemChange::Insert(at, value)])
     }
 
-    fn remove_item(&self, node: &Node, at: usize) -> Result<Vec<Splice>, JsonError> {
+    fn remove_item(&self, node: &JsonNode, at: usize) -> Result<Vec<Splice>, JsonError> {
         self.array(node, &[ItemChange::Remove(at)])
     }
 }
 
 /// The node at a path of keys and indexes.
-fn at<'a>(root: &'a Node, path: &str) -> &'a Node {
+fn at<'a>(root: &'a JsonNode, path: &str) -> &'a JsonNode {
     path.split('/').filter(|p| !p.is_empty()).fold(root, |node, step| match &node.kind {
-        Kind::Array(items) => &items[step.parse::<usize>().unwrap()],
+        JsonKind::Array(items) => &items[step.parse::<usize>().unwrap()],
         _ => node.get(step).unwrap(),
     })
 }
 
-fn edited(text: &str, make: impl Fn(&Editor<'_>, &Node) -> Vec<Splice>) -> String {
+fn edited(text: &str, make: impl Fn(&JsonEditor<'_>, &JsonNode) -> Vec<Splice>) -> String {
     let root = parse_file(text).unwrap();
-    let out = splice(text, make(&Editor::new(text, &root), &root)).unwrap();
+    let out = splice(text, make(&JsonEditor::new(text, &root), &root)).unwrap();
     parse_file(&out).unwrap();
     out
 }
@@ -223,7 +223,7 @@ fn many_changes_of_one_array_go_together() {
 fn the_wrong_kind_of_container_is_an_error() {
     let text = "[1]";
     let root = parse(text).unwrap();
-    let editor = Editor::new(text, &root);
+    let editor = JsonEditor::new(text, &root);
     assert_eq!(editor.set(&root, "a", json!(1)).unwrap_err().message, "expected an object here");
     assert!(editor.remove_item(&root, 1).is_err());
     assert!(editor.insert(&root, 2, json!(1)).is_err());
@@ -280,7 +280,7 @@ proptest! {
         }
         let text = written(&Value::from(old), style);
         let root = parse_file(&text).unwrap();
-        let out = splice(&text, Editor::new(&text, &root).object(&root, &changes).unwrap()).unwrap();
+        let out = splice(&text, JsonEditor::new(&text, &root).object(&root, &changes).unwrap()).unwrap();
         let new = parse_file(&out).unwrap();
         prop_assert_eq!(new.to_value(&out), Value::from(expected));
         for member in root.members().unwrap() {
@@ -326,7 +326,7 @@ proptest! {
         let text = written(&json!({"before": [1], "list": old, "after": {}}), style);
         let root = parse_file(&text).unwrap();
         let list = root.get("list").unwrap();
-        let out = splice(&text, Editor::new(&text, &root).array(list, &changes).unwrap()).unwrap();
+        let out = splice(&text, JsonEditor::new(&text, &root).array(list, &changes).unwrap()).unwrap();
         let new = parse_file(&out).unwrap();
         let value = json!({"before": [1], "list": expected, "after": {}});
         prop_assert_eq!(new.to_value(&out), value);

@@ -4,20 +4,20 @@
 
 use std::borrow::Cow;
 
-use super::{JsonError, Kind, Node};
+use super::{JsonError, JsonKind, JsonNode};
 
 /// An object that is read field by field.
 #[derive(Clone, Copy)]
-pub struct Fields<'t, 'n> {
+pub struct JsonFields<'t, 'n> {
     text: &'t str,
-    node: &'n Node,
+    node: &'n JsonNode,
 }
 
-type Field<T> = Result<T, JsonError>;
+type FieldResult<T> = Result<T, JsonError>;
 
-impl<'t, 'n> Fields<'t, 'n> {
+impl<'t, 'n> JsonFields<'t, 'n> {
     /// The fields of `node`, which was read from `text`.
-    pub fn new(text: &'t str, node: &'n Node) -> Field<Self> {
+    pub fn new(text: &'t str, node: &'n JsonNode) -> FieldResult<Self> {
         match node.members() {
             Some(_) => Ok(Self { text, node }),
             None => {
@@ -33,23 +33,25 @@ impl<'t, 'n> Fields<'t, 'n> {
     }
 
     /// The value of a field, unless it is absent.
-    pub fn get(&self, key: &str) -> Option<&'n Node> {
+    pub fn get(&self, key: &str) -> Option<&'n JsonNode> {
         self.node.get(key).filter(|value| !value.is_null())
     }
 
     /// An error about a field that is there.
-    pub fn wrong<T>(&self, key: &str, value: &Node, expected: &str) -> Field<T> {
+    pub fn wrong<T>(&self, key: &str, value: &JsonNode, expected: &str) -> FieldResult<T> {
         let shown = match value.kind {
-            Kind::String => format!("{:?}", shorten(&value.str(self.text).unwrap_or_default())),
-            Kind::Array(_) | Kind::Object(_) => value.kind_name().to_owned(),
-            Kind::Null | Kind::Bool(_) | Kind::Number => shorten(value.raw(self.text)).into_owned(),
+            JsonKind::String => format!("{:?}", shorten(&value.str(self.text).unwrap_or_default())),
+            JsonKind::Array(_) | JsonKind::Object(_) => value.kind_name().to_owned(),
+            JsonKind::Null | JsonKind::Bool(_) | JsonKind::Number => {
+                shorten(value.raw(self.text)).into_owned()
+            }
         };
         let message = format!("`{key}` must be {expected}, not {shown}");
         Err(JsonError { offset: value.span.start, message })
     }
 
     /// An error about a field that is not there.
-    pub fn missing<T>(&self, key: &str) -> Field<T> {
+    pub fn missing<T>(&self, key: &str) -> FieldResult<T> {
         Err(JsonError { offset: self.node.span.start, message: format!("`{key}` is missing") })
     }
 
@@ -57,8 +59,8 @@ impl<'t, 'n> Fields<'t, 'n> {
         &self,
         key: &str,
         expected: &str,
-        read: impl Fn(&'n Node) -> Option<T>,
-    ) -> Field<Option<T>> {
+        read: impl Fn(&'n JsonNode) -> Option<T>,
+    ) -> FieldResult<Option<T>> {
         match self.get(key) {
             None => Ok(None),
             Some(value) => match read(value) {
@@ -69,17 +71,17 @@ impl<'t, 'n> Fields<'t, 'n> {
     }
 
     /// Read a string.
-    pub fn str(&self, key: &str) -> Field<Option<Cow<'t, str>>> {
+    pub fn str(&self, key: &str) -> FieldResult<Option<Cow<'t, str>>> {
         self.read(key, "a string", |value| value.str(self.text))
     }
 
     /// A string, as an owned one.
-    pub fn string(&self, key: &str) -> Field<Option<String>> {
+    pub fn string(&self, key: &str) -> FieldResult<Option<String>> {
         Ok(self.str(key)?.map(Cow::into_owned))
     }
 
     /// A string that must be there.
-    pub fn required(&self, key: &str) -> Field<Cow<'t, str>> {
+    pub fn required(&self, key: &str) -> FieldResult<Cow<'t, str>> {
         match self.str(key)? {
             Some(text) => Ok(text),
             None => self.missing(key),
@@ -87,7 +89,7 @@ impl<'t, 'n> Fields<'t, 'n> {
     }
 
     /// An array of strings; absent is empty.
-    pub fn strings(&self, key: &str) -> Field<Vec<String>> {
+    pub fn strings(&self, key: &str) -> FieldResult<Vec<String>> {
         match self.get(key) {
             None => Ok(Vec::new()),
             Some(value) => match value.items() {
@@ -98,7 +100,7 @@ impl<'t, 'n> Fields<'t, 'n> {
     }
 
     /// One string or an array of them; absent, or one empty string, is empty.
-    pub fn one_or_more(&self, key: &str) -> Field<Vec<String>> {
+    pub fn one_or_more(&self, key: &str) -> FieldResult<Vec<String>> {
         match self.get(key).map(|value| (value, value.str(self.text))) {
             Some((_, Some(one))) if one.is_empty() => Ok(Vec::new()),
             Some((_, Some(one))) => Ok(vec![one.into_owned()]),
@@ -109,7 +111,7 @@ impl<'t, 'n> Fields<'t, 'n> {
         }
     }
 
-    fn item(&self, key: &str, item: &Node) -> Field<String> {
+    fn item(&self, key: &str, item: &JsonNode) -> FieldResult<String> {
         match item.str(self.text) {
             Some(text) => Ok(text.into_owned()),
             None => self.wrong(key, item, "an array of strings only"),
@@ -117,24 +119,24 @@ impl<'t, 'n> Fields<'t, 'n> {
     }
 
     /// Read a whole number that is not negative.
-    pub fn u64(&self, key: &str) -> Field<Option<u64>> {
+    pub fn u64(&self, key: &str) -> FieldResult<Option<u64>> {
         self.read(key, "a whole number", |value| value.u64(self.text))
     }
 
     /// A whole number from 0, of the size of counters.
-    pub fn u32(&self, key: &str) -> Field<Option<u32>> {
-        let read = |value: &Node| value.u64(self.text).and_then(|n| u32::try_from(n).ok());
+    pub fn u32(&self, key: &str) -> FieldResult<Option<u32>> {
+        let read = |value: &JsonNode| value.u64(self.text).and_then(|n| u32::try_from(n).ok());
         self.read(key, "a whole number", read)
     }
 
     /// Read a number.
-    pub fn f64(&self, key: &str) -> Field<Option<f64>> {
+    pub fn f64(&self, key: &str) -> FieldResult<Option<f64>> {
         self.read(key, "a number", |value| value.f64(self.text))
     }
 
     /// Read a boolean.
-    pub fn bool(&self, key: &str) -> Field<Option<bool>> {
-        self.read(key, "true or false", Node::bool)
+    pub fn bool(&self, key: &str) -> FieldResult<Option<bool>> {
+        self.read(key, "true or false", JsonNode::bool)
     }
 
     /// One of a few words; `expected` lists them for the message.
@@ -143,7 +145,7 @@ impl<'t, 'n> Fields<'t, 'n> {
         key: &str,
         expected: &str,
         from_word: impl Fn(&str) -> Option<T>,
-    ) -> Field<Option<T>> {
+    ) -> FieldResult<Option<T>> {
         self.read(key, expected, |value| from_word(&value.str(self.text)?))
     }
 }
@@ -165,7 +167,7 @@ mod tests {
     fn absent_and_null_are_the_same() {
         let text = r#"{"a": null}"#;
         let node = parse(text).unwrap();
-        let fields = Fields::new(text, &node).unwrap();
+        let fields = JsonFields::new(text, &node).unwrap();
         for key in ["a", "b"] {
             assert_eq!(fields.str(key), Ok(None));
             assert_eq!(fields.strings(key), Ok(vec![]));
@@ -178,7 +180,7 @@ mod tests {
     fn a_wrong_type_says_what_is_expected_and_what_is_there() {
         let text = r#"{"n": "x", "s": 1, "l": ["a", 2], "w": "urgent", "big": 4294967296, "b": 0}"#;
         let node = parse(text).unwrap();
-        let fields = Fields::new(text, &node).unwrap();
+        let fields = JsonFields::new(text, &node).unwrap();
         let message = |e: JsonError| e.message;
         assert_eq!(message(fields.u64("n").unwrap_err()), "`n` must be a whole number, not \"x\"");
         assert_eq!(message(fields.str("s").unwrap_err()), "`s` must be a string, not 1");
@@ -192,14 +194,14 @@ mod tests {
         );
         assert!(fields.u32("big").is_err());
         assert!(fields.bool("b").is_err());
-        assert!(Fields::new(text, node.get("l").unwrap()).is_err());
+        assert!(JsonFields::new(text, node.get("l").unwrap()).is_err());
     }
 
     #[test]
     fn one_string_or_several_are_both_a_list() {
         let text = r#"{"one": "a", "more": ["a", "b"], "none": "", "bad": 1}"#;
         let node = parse(text).unwrap();
-        let fields = Fields::new(text, &node).unwrap();
+        let fields = JsonFields::new(text, &node).unwrap();
         assert_eq!(fields.one_or_more("one"), Ok(vec!["a".to_owned()]));
         assert_eq!(fields.one_or_more("more").unwrap().len(), 2);
         assert_eq!(fields.one_or_more("none"), Ok(vec![]));
@@ -210,7 +212,7 @@ mod tests {
     fn long_values_are_shortened_in_messages() {
         let text = format!(r#"{{"n": "{}"}}"#, "ü".repeat(5000));
         let node = parse(&text).unwrap();
-        let error = Fields::new(&text, &node).unwrap().u64("n").unwrap_err();
+        let error = JsonFields::new(&text, &node).unwrap().u64("n").unwrap_err();
         assert!(error.message.chars().count() < 100, "{error}");
     }
 }

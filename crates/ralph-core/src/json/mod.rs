@@ -2,13 +2,13 @@
 //!
 //! # Theory of operation
 //!
-//! [`parse`] turns a text into a tree of [`Node`]s. A node has no copy of the text, only its place in
+//! [`parse`] turns a text into a tree of [`JsonNode`]s. A node has no copy of the text, only its place in
 //! it, so that whatever is not edited is never rewritten: number spellings, escapes, key order and
 //! whitespace survive because nobody touches them. Reading is RFC 8259 to the letter, with three
 //! limits: a key may stand in an object only once, nesting stops at [`MAX_DEPTH`], and a number must
 //! fit a double. Values are decoded on demand, by handing the same text to the accessors.
 //!
-//! An [`Editor`] turns changes of one object or array into [`Splice`](crate::text::Splice)s in the
+//! An [`JsonEditor`] turns changes of one object or array into [`Splice`](crate::text::Splice)s in the
 //! file's own style. All spans are offsets in the text that was handed in, also with [`parse_in`],
 //! which reads a part of it (one line), and [`parse_file`], which steps over a byte order mark.
 
@@ -22,8 +22,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-pub use edit::{Editor, ItemChange, MemberChange};
-pub use fields::Fields;
+pub use edit::{ItemChange, JsonEditor, MemberChange};
+pub use fields::JsonFields;
 pub use parse::{MAX_DEPTH, parse, parse_file, parse_in};
 
 use crate::format::ParseError;
@@ -46,62 +46,62 @@ impl JsonError {
 
 /// A value and the bytes it stands in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct JsonNode {
     /// Byte range of the value, quotes and brackets included.
     pub span: Range<usize>,
-    pub kind: Kind,
+    pub kind: JsonKind,
 }
 
-/// Kind of a [`Node`], with its children.
+/// Kind of a [`JsonNode`], with its children.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum JsonKind {
     Null,
     Bool(bool),
-    /// A number; read it with [`Node::u64`] and its siblings.
+    /// A number; read it with [`JsonNode::u64`] and its siblings.
     Number,
-    /// A string; read it with [`Node::str`].
+    /// A string; read it with [`JsonNode::str`].
     String,
     /// Items of the array, in order.
-    Array(Vec<Node>),
+    Array(Vec<JsonNode>),
     /// Members in order, each key once.
-    Object(Vec<Member>),
+    Object(Vec<JsonMember>),
 }
 
 /// A key and its value in an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct JsonMember {
     /// Key without quotes, with escapes decoded.
     pub key: String,
     /// Byte range of the key, quotes included.
     pub key_span: Range<usize>,
-    pub value: Node,
+    pub value: JsonNode,
 }
 
-impl Member {
+impl JsonMember {
     /// The bytes of key and value together.
     pub fn span(&self) -> Range<usize> {
         self.key_span.start..self.value.span.end
     }
 }
 
-impl Node {
+impl JsonNode {
     /// The value of a member, when this is an object that has it.
-    pub fn get(&self, key: &str) -> Option<&Node> {
+    pub fn get(&self, key: &str) -> Option<&JsonNode> {
         self.members()?.iter().find(|m| m.key == key).map(|m| &m.value)
     }
 
     /// The members, when this is an object.
-    pub fn members(&self) -> Option<&[Member]> {
+    pub fn members(&self) -> Option<&[JsonMember]> {
         match &self.kind {
-            Kind::Object(members) => Some(members),
+            JsonKind::Object(members) => Some(members),
             _ => None,
         }
     }
 
     /// The items, when this is an array.
-    pub fn items(&self) -> Option<&[Node]> {
+    pub fn items(&self) -> Option<&[JsonNode]> {
         match &self.kind {
-            Kind::Array(items) => Some(items),
+            JsonKind::Array(items) => Some(items),
             _ => None,
         }
     }
@@ -114,7 +114,7 @@ impl Node {
     /// The decoded string, when this is one.
     pub fn str<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
         match self.kind {
-            Kind::String => {
+            JsonKind::String => {
                 Some(parse::unescape(self.raw(text).strip_prefix('"')?.strip_suffix('"')?))
             }
             _ => None,
@@ -124,7 +124,7 @@ impl Node {
     /// The boolean, when this is one.
     pub fn bool(&self) -> Option<bool> {
         match self.kind {
-            Kind::Bool(value) => Some(value),
+            JsonKind::Bool(value) => Some(value),
             _ => None,
         }
     }
@@ -145,23 +145,23 @@ impl Node {
     }
 
     fn number<'t>(&self, text: &'t str) -> Option<&'t str> {
-        (self.kind == Kind::Number).then(|| self.raw(text))
+        (self.kind == JsonKind::Number).then(|| self.raw(text))
     }
 
     /// Whether this is `null`, which most files use for "not there".
     pub fn is_null(&self) -> bool {
-        self.kind == Kind::Null
+        self.kind == JsonKind::Null
     }
 
     /// Return the kind for messages, such as "a string".
     pub fn kind_name(&self) -> &'static str {
         match self.kind {
-            Kind::Null => "null",
-            Kind::Bool(_) => "true or false",
-            Kind::Number => "a number",
-            Kind::String => "a string",
-            Kind::Array(_) => "an array",
-            Kind::Object(_) => "an object",
+            JsonKind::Null => "null",
+            JsonKind::Bool(_) => "true or false",
+            JsonKind::Number => "a number",
+            JsonKind::String => "a string",
+            JsonKind::Array(_) => "an array",
+            JsonKind::Object(_) => "an object",
         }
     }
 
@@ -169,16 +169,16 @@ impl Node {
     /// become doubles, so a file is never written from this.
     pub fn to_value(&self, text: &str) -> Value {
         match &self.kind {
-            Kind::Null => Value::Null,
-            Kind::Bool(value) => Value::Bool(*value),
-            Kind::Number => match (self.u64(text), self.i64(text)) {
+            JsonKind::Null => Value::Null,
+            JsonKind::Bool(value) => Value::Bool(*value),
+            JsonKind::Number => match (self.u64(text), self.i64(text)) {
                 (Some(whole), _) => Value::from(whole),
                 (None, Some(negative)) => Value::from(negative),
                 _ => self.f64(text).map_or(Value::Null, Value::from),
             },
-            Kind::String => Value::String(self.str(text).unwrap_or_default().into_owned()),
-            Kind::Array(items) => items.iter().map(|i| i.to_value(text)).collect(),
-            Kind::Object(members) => {
+            JsonKind::String => Value::String(self.str(text).unwrap_or_default().into_owned()),
+            JsonKind::Array(items) => items.iter().map(|i| i.to_value(text)).collect(),
+            JsonKind::Object(members) => {
                 members.iter().map(|m| (m.key.clone(), m.value.to_value(text))).collect()
             }
         }

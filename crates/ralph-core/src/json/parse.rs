@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{JsonError, Kind, Member, Node};
+use super::{JsonError, JsonKind, JsonMember, JsonNode};
 
 /// The deepest nesting that is read.
 pub const MAX_DEPTH: usize = 128;
@@ -12,24 +12,24 @@ pub const MAX_DEPTH: usize = 128;
 /// memory; bigger ones by sorting.
 const FEW_MEMBERS: usize = 24;
 
-type Parsed<T> = Result<T, JsonError>;
+type JsonResult<T> = Result<T, JsonError>;
 
 /// Read a text that is one JSON value.
-pub fn parse(text: &str) -> Parsed<Node> {
+pub fn parse(text: &str) -> JsonResult<JsonNode> {
     parse_in(text, 0..text.len())
 }
 
 /// Read a file's text: as [`parse`], but it may begin with a byte order mark.
-pub fn parse_file(text: &str) -> Parsed<Node> {
+pub fn parse_file(text: &str) -> JsonResult<JsonNode> {
     parse_in(text, crate::text::bom_len(text)..text.len())
 }
 
 /// Read the one JSON value that the bytes of `range` hold. Spans count from the start of `text`.
-pub fn parse_in(text: &str, range: Range<usize>) -> Parsed<Node> {
+pub fn parse_in(text: &str, range: Range<usize>) -> JsonResult<JsonNode> {
     if text.get(range.clone()).is_none() {
         return Err(JsonError { offset: range.start, message: "no such place".into() });
     }
-    let mut reader = Reader { text, bytes: &text.as_bytes()[..range.end], pos: range.start };
+    let mut reader = JsonParser { text, bytes: &text.as_bytes()[..range.end], pos: range.start };
     reader.space();
     let node = reader.value(0)?;
     reader.space();
@@ -83,22 +83,22 @@ fn unicode_escape(text: &str) -> (char, usize) {
     }
 }
 
-struct Reader<'t> {
+struct JsonParser<'t> {
     text: &'t str,
     bytes: &'t [u8],
     pos: usize,
 }
 
-impl Reader<'_> {
+impl JsonParser<'_> {
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.pos).copied()
     }
 
-    fn fail<T>(&self, message: impl Into<String>) -> Parsed<T> {
+    fn fail<T>(&self, message: impl Into<String>) -> JsonResult<T> {
         self.fail_at(self.pos, message)
     }
 
-    fn fail_at<T>(&self, offset: usize, message: impl Into<String>) -> Parsed<T> {
+    fn fail_at<T>(&self, offset: usize, message: impl Into<String>) -> JsonResult<T> {
         Err(JsonError { offset, message: message.into() })
     }
 
@@ -113,30 +113,30 @@ impl Reader<'_> {
         (self.peek() == Some(byte)).then(|| self.pos += 1)
     }
 
-    fn value(&mut self, depth: usize) -> Parsed<Node> {
+    fn value(&mut self, depth: usize) -> JsonResult<JsonNode> {
         let start = self.pos;
         let kind = match self.peek() {
             Some(b'"') => {
                 self.string()?;
-                Kind::String
+                JsonKind::String
             }
             Some(b'{') => self.object(depth + 1)?,
             Some(b'[') => self.array(depth + 1)?,
             Some(b'-' | b'0'..=b'9') => {
                 self.number()?;
-                Kind::Number
+                JsonKind::Number
             }
-            Some(b't') => self.word("true", Kind::Bool(true))?,
-            Some(b'f') => self.word("false", Kind::Bool(false))?,
-            Some(b'n') => self.word("null", Kind::Null)?,
+            Some(b't') => self.word("true", JsonKind::Bool(true))?,
+            Some(b'f') => self.word("false", JsonKind::Bool(false))?,
+            Some(b'n') => self.word("null", JsonKind::Null)?,
             Some(b'\'') => return self.fail("strings stand in double quotes, not in single ones"),
             Some(_) => return self.fail("expected a value"),
             None => return self.fail("the text ends where a value should be"),
         };
-        Ok(Node { span: start..self.pos, kind })
+        Ok(JsonNode { span: start..self.pos, kind })
     }
 
-    fn word(&mut self, word: &str, kind: Kind) -> Parsed<Kind> {
+    fn word(&mut self, word: &str, kind: JsonKind) -> JsonResult<JsonKind> {
         let end = self.pos + word.len();
         if self.bytes.get(self.pos..end) != Some(word.as_bytes()) {
             return match self.bytes[self.pos..].starts_with(&word.as_bytes()[..2]) {
@@ -149,7 +149,7 @@ impl Reader<'_> {
     }
 
     /// Skip the opening bracket, and check the maximum depth.
-    fn enter(&mut self, depth: usize) -> Parsed<()> {
+    fn enter(&mut self, depth: usize) -> JsonResult<()> {
         if depth > MAX_DEPTH {
             return self.fail(format!("nested more than {MAX_DEPTH} levels deep"));
         }
@@ -158,7 +158,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn array(&mut self, depth: usize) -> Parsed<Kind> {
+    fn array(&mut self, depth: usize) -> JsonResult<JsonKind> {
         self.enter(depth)?;
         let mut items = Vec::new();
         while self.take(b']').is_none() {
@@ -168,10 +168,10 @@ impl Reader<'_> {
             items.push(self.value(depth)?);
             self.space();
         }
-        Ok(Kind::Array(items))
+        Ok(JsonKind::Array(items))
     }
 
-    fn object(&mut self, depth: usize) -> Parsed<Kind> {
+    fn object(&mut self, depth: usize) -> JsonResult<JsonKind> {
         self.enter(depth)?;
         let mut members = Vec::with_capacity(8);
         while self.take(b'}').is_none() {
@@ -182,7 +182,7 @@ impl Reader<'_> {
             self.space();
         }
         match repeated(&members) {
-            None => Ok(Kind::Object(members)),
+            None => Ok(JsonKind::Object(members)),
             Some(again) => self.fail_at(
                 again.key_span.start,
                 format!("the key {:?} stands twice in this object", again.key),
@@ -191,7 +191,7 @@ impl Reader<'_> {
     }
 
     /// Step over the comma between two entries of a container that ends with `close`.
-    fn comma(&mut self, close: u8) -> Parsed<()> {
+    fn comma(&mut self, close: u8) -> JsonResult<()> {
         let close = char::from(close);
         let at = self.pos;
         match self.peek() {
@@ -208,7 +208,7 @@ impl Reader<'_> {
         }
     }
 
-    fn member(&mut self, depth: usize) -> Parsed<Member> {
+    fn member(&mut self, depth: usize) -> JsonResult<JsonMember> {
         let start = self.pos;
         match self.peek() {
             Some(b'"') => self.string()?,
@@ -225,11 +225,11 @@ impl Reader<'_> {
         }
         self.space();
         let value = self.value(depth)?;
-        Ok(Member { key, key_span, value })
+        Ok(JsonMember { key, key_span, value })
     }
 
     /// Step over a string, checking every escape.
-    fn string(&mut self) -> Parsed<()> {
+    fn string(&mut self) -> JsonResult<()> {
         let start = self.pos;
         self.pos += 1;
         loop {
@@ -253,7 +253,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn escape(&mut self) -> Parsed<()> {
+    fn escape(&mut self) -> JsonResult<()> {
         match self.bytes.get(self.pos + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.pos += 2,
             Some(b'u') => return self.unicode(),
@@ -264,7 +264,7 @@ impl Reader<'_> {
     }
 
     /// Step over `\uXXXX`, or over two of them that make one character.
-    fn unicode(&mut self) -> Parsed<()> {
+    fn unicode(&mut self) -> JsonResult<()> {
         let start = self.pos;
         match self.unit()? {
             0xd800..=0xdbff => {
@@ -282,7 +282,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn unit(&mut self) -> Parsed<u32> {
+    fn unit(&mut self) -> JsonResult<u32> {
         let mut unit = 0;
         for at in self.pos + 2..self.pos + 6 {
             match self.bytes.get(at).and_then(|&b| char::from(b).to_digit(16)) {
@@ -294,7 +294,7 @@ impl Reader<'_> {
         Ok(unit)
     }
 
-    fn number(&mut self) -> Parsed<()> {
+    fn number(&mut self) -> JsonResult<()> {
         let start = self.pos;
         let _minus = self.take(b'-');
         let zero = self.take(b'0');
@@ -329,12 +329,12 @@ impl Reader<'_> {
 }
 
 /// The first member, in file order, whose key stood before it.
-fn repeated(members: &[Member]) -> Option<&Member> {
+fn repeated(members: &[JsonMember]) -> Option<&JsonMember> {
     if members.len() <= FEW_MEMBERS {
-        let again = |(i, m): &(usize, &Member)| members[..*i].iter().any(|e| e.key == m.key);
+        let again = |(i, m): &(usize, &JsonMember)| members[..*i].iter().any(|e| e.key == m.key);
         return members.iter().enumerate().find(again).map(|(_, m)| m);
     }
-    let mut sorted: Vec<&Member> = members.iter().collect();
+    let mut sorted: Vec<&JsonMember> = members.iter().collect();
     sorted.sort_by(|a, b| (&a.key, a.key_span.start).cmp(&(&b.key, b.key_span.start)));
     let pairs = sorted.windows(2).filter(|pair| pair[0].key == pair[1].key);
     pairs.map(|pair| pair[1]).min_by_key(|m| m.key_span.start)

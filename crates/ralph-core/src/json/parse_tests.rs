@@ -20,7 +20,7 @@ fn every_value_knows_its_bytes() {
     assert_eq!(member.key, "b\n");
     assert_eq!(&text[member.key_span.clone()], r#""b\n""#);
     assert_eq!(&text[member.span()], r#""b\n": "c""#);
-    assert_eq!(root.get("d").unwrap().kind, Kind::Null);
+    assert_eq!(root.get("d").unwrap().kind, JsonKind::Null);
 }
 
 #[test]
@@ -250,7 +250,7 @@ proptest! {
 fn kinds_have_names_for_messages() {
     let value = json!([null, true, 1, "s", [], {}]);
     let root = parse(&value.to_string()).unwrap();
-    let names: Vec<_> = root.items().unwrap().iter().map(Node::kind_name).collect();
+    let names: Vec<_> = root.items().unwrap().iter().map(JsonNode::kind_name).collect();
     let expected = ["null", "true or false", "a number", "a string", "an array", "an object"];
     assert_eq!(names, expected);
     assert!(root.items().unwrap()[0].is_null());

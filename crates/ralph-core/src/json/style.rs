@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::{Kind, Member, Node};
+use super::{JsonKind, JsonMember, JsonNode};
 
 /// The habits of one file, learned from the first place that shows each of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Style {
+pub(super) struct JsonStyle {
     pub(super) newline: &'static str,
     pub(super) indent: String,
     pub(super) colon: String,
@@ -17,12 +17,12 @@ pub(super) struct Style {
     /// Inside the braces of an object on one line.
     pub(super) pad: String,
     /// Layout of arrays that hold no arrays or objects, in a file of several lines.
-    pub(super) lists: Layout,
+    pub(super) lists: EntryLayout,
 }
 
 /// On one line, or an entry a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum EntryLayout {
     Flat,
     /// Each entry on its own line; the container's own lines have this indentation.
     Pretty(String),
@@ -30,23 +30,23 @@ pub(super) enum Layout {
 
 /// Parts of the style that were found so far.
 #[derive(Default)]
-struct Found<'t> {
+struct FoundStyle<'t> {
     indent: Option<&'t str>,
     colon: Option<&'t str>,
     comma: Option<&'t str>,
     pad: Option<&'t str>,
-    lists: Option<Layout>,
+    lists: Option<EntryLayout>,
 }
 
-impl Found<'_> {
+impl FoundStyle<'_> {
     fn complete(&self) -> Option<()> {
         self.colon.and(self.comma).and(self.pad).and(self.lists.as_ref()).map(|_| ())
     }
 }
 
-impl Style {
+impl JsonStyle {
     /// Learn the style of the text that `root` was read from.
-    pub(super) fn detect(text: &str, root: &Node) -> Self {
+    pub(super) fn detect(text: &str, root: &JsonNode) -> Self {
         let found = look_around(text, root);
         let own = root.raw(text);
         let colon = found.colon.unwrap_or(if own.contains('\n') { ": " } else { ":" });
@@ -57,16 +57,16 @@ impl Style {
             colon: colon.to_owned(),
             comma: comma.to_owned(),
             pad: found.pad.unwrap_or_default().to_owned(),
-            lists: found.lists.unwrap_or(Layout::Pretty(String::new())),
+            lists: found.lists.unwrap_or(EntryLayout::Pretty(String::new())),
         }
     }
 
     /// `value` as text in this style.
-    pub(super) fn render(&self, value: &Value, layout: &Layout) -> String {
+    pub(super) fn render(&self, value: &Value, layout: &EntryLayout) -> String {
         let mut out = String::new();
         match layout {
-            Layout::Flat => self.flat(value, &mut out),
-            Layout::Pretty(base) => self.pretty(value, base, &mut out),
+            EntryLayout::Flat => self.flat(value, &mut out),
+            EntryLayout::Pretty(base) => self.pretty(value, base, &mut out),
         }
         out
     }
@@ -144,13 +144,13 @@ impl Style {
     /// Whether this file writes this array on one line.
     pub(super) fn is_flat_list(&self, value: &Value) -> bool {
         let scalars = |items: &Vec<Value>| !items.iter().any(|i| i.is_array() || i.is_object());
-        self.lists == Layout::Flat && value.as_array().is_some_and(scalars)
+        self.lists == EntryLayout::Flat && value.as_array().is_some_and(scalars)
     }
 }
 
 /// Walk the tree until every habit was seen once. A stack instead of recursion: files are big.
-fn look_around<'t>(text: &'t str, root: &Node) -> Found<'t> {
-    let mut found = Found::default();
+fn look_around<'t>(text: &'t str, root: &JsonNode) -> FoundStyle<'t> {
+    let mut found = FoundStyle::default();
     let mut todo = vec![root];
     while let Some(node) = todo.pop() {
         if found.complete().is_some() {
@@ -168,15 +168,19 @@ fn look_around<'t>(text: &'t str, root: &Node) -> Found<'t> {
             found.comma = found.comma.or(text.get(first.end..second.start));
         }
         match &node.kind {
-            Kind::Array(items) => {
-                if !items.iter().any(|i| matches!(i.kind, Kind::Array(_) | Kind::Object(_))) {
-                    let layout =
-                        if one_line { Layout::Flat } else { Layout::Pretty(String::new()) };
+            JsonKind::Array(items) => {
+                if !items.iter().any(|i| matches!(i.kind, JsonKind::Array(_) | JsonKind::Object(_)))
+                {
+                    let layout = if one_line {
+                        EntryLayout::Flat
+                    } else {
+                        EntryLayout::Pretty(String::new())
+                    };
                     found.lists.get_or_insert(layout);
                 }
                 todo.extend(items.iter().rev());
             }
-            Kind::Object(members) => {
+            JsonKind::Object(members) => {
                 if one_line {
                     found.pad = found.pad.or(text.get(node.span.start + 1..first.start));
                 }
@@ -190,16 +194,16 @@ fn look_around<'t>(text: &'t str, root: &Node) -> Found<'t> {
 }
 
 /// Return the text between a key and its value, or `None` if it contains a line break.
-pub(super) fn colon<'t>(text: &'t str, member: &Member) -> Option<&'t str> {
+pub(super) fn colon<'t>(text: &'t str, member: &JsonMember) -> Option<&'t str> {
     let between = text.get(member.key_span.end..member.value.span.start)?;
     (!between.contains('\n')).then_some(between)
 }
 
 /// The bytes of each entry of a container; nothing for other values.
-pub(super) fn entries(node: &Node) -> Vec<Range<usize>> {
+pub(super) fn entries(node: &JsonNode) -> Vec<Range<usize>> {
     match &node.kind {
-        Kind::Array(items) => items.iter().map(|i| i.span.clone()).collect(),
-        Kind::Object(members) => members.iter().map(Member::span).collect(),
+        JsonKind::Array(items) => items.iter().map(|i| i.span.clone()).collect(),
+        JsonKind::Object(members) => members.iter().map(JsonMember::span).collect(),
         _ => Vec::new(),
     }
 }

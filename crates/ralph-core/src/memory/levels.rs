@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::flat;
-use crate::handoff::{Bug, Constraint, Deviation, Handoff, Unfinished};
+use crate::handoff::{Bug, Constraint, Deviation, Handoff, UnfinishedItem};
 use crate::prompt::PastHandoff;
 use crate::text::clip;
 
@@ -150,7 +150,7 @@ fn bug(bug: &Bug) -> Value {
     json!({ "description": short(&bug.description), "resolution": short(&bug.resolution) })
 }
 
-fn unfinished(unfinished: &Unfinished) -> Value {
+fn unfinished(unfinished: &UnfinishedItem) -> Value {
     json!({
         "item": short(&unfinished.item),
         "reason": short(&unfinished.reason),

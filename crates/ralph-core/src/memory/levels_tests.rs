@@ -1,11 +1,11 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::handoff::{FileTouched, synthetic};
+use crate::handoff::{TouchedFile, synthetic};
 use crate::plan::Id;
 
 fn handoff(files: usize) -> Handoff {
-    let touched = FileTouched { path: "src/é.rs".into(), action: "modified".into() };
+    let touched = TouchedFile { path: "src/é.rs".into(), action: "modified".into() };
     let mut handoff = synthetic(&Id::new("t-1a2b"), vec![touched; files], "");
     handoff.synthetic = false;
     handoff.summary = "Headers are\n parsed.".into();
@@ -47,7 +47,7 @@ fn the_second_view_keeps_what_matters_for_longer() {
     };
     handoff.bugs_encountered = vec![bug("mended", true), bug("still there", false)];
     handoff.unfinished_business =
-        vec![Unfinished { item: "x".into(), reason: "y".into(), priority: "high".into() }];
+        vec![UnfinishedItem { item: "x".into(), reason: "y".into(), priority: "high".into() }];
     assert_eq!(
         l2(&handoff),
         json!({

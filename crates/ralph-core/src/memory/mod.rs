@@ -26,9 +26,9 @@ pub use amendment_log::amendment_lines;
 pub use progress_log::{ProgressEntry, progress_json};
 pub use progress_table::progress_md;
 pub use search::{MOST, search, words_of};
-pub use spec_log::{SpecDone, spec_done};
+pub use spec_log::{CompletedSpec, spec_done};
 pub use terms::task_terms;
-pub use trigger::{Overlap, Trigger, overlap, trigger};
+pub use trigger::{IndexTrigger, TermOverlap, overlap, trigger};
 
 /// One line of what may have been many.
 fn flat(text: &str) -> String {

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::format::ParseError;
-use crate::handoff::{Bug, Constraint, Deviation, FileTouched, Handoff, TestsAdded};
-use crate::json::{self, Editor, ItemChange, JsonError, MemberChange, Node};
-use crate::plan::{Plan, State};
+use crate::handoff::{AddedTests, Bug, Constraint, Deviation, Handoff, TouchedFile};
+use crate::json::{self, ItemChange, JsonEditor, JsonError, JsonNode, MemberChange};
+use crate::plan::{Plan, TaskState};
 use crate::text::splice;
 
 /// Result of one iteration. A second entry for the same task and iteration replaces the first.
@@ -29,9 +29,9 @@ pub struct ProgressEntry {
     /// Summary of the work, on one line.
     pub summary: String,
     /// Files that were created, modified or deleted.
-    pub files_changed: Vec<FileTouched>,
+    pub files_changed: Vec<TouchedFile>,
     /// Tests that the iteration added.
-    pub tests_added: Vec<TestsAdded>,
+    pub tests_added: Vec<AddedTests>,
     /// Design decisions of the iteration.
     pub design_decisions: Vec<String>,
     /// Constraints that the iteration discovered.
@@ -98,12 +98,13 @@ fn count_tasks(plan: &Plan) -> TaskCounts {
     for task in plan.all_tasks() {
         counts.total_tasks += 1;
         *match task.state {
-            State::Accepted | State::Done => &mut counts.completed,
-            State::Failed(_) => &mut counts.failed,
-            State::Skipped => &mut counts.skipped,
-            State::Pending | State::Running | State::Blocked(_) | State::Killed(_) => {
-                &mut counts.pending
-            }
+            TaskState::Accepted | TaskState::Done => &mut counts.completed,
+            TaskState::Failed(_) => &mut counts.failed,
+            TaskState::Skipped => &mut counts.skipped,
+            TaskState::Pending
+            | TaskState::Running
+            | TaskState::Blocked(_)
+            | TaskState::Killed(_) => &mut counts.pending,
         } += 1;
     }
     counts
@@ -166,7 +167,7 @@ fn edit(
     at: &str,
 ) -> Result<String, JsonError> {
     let root = json::parse_file(text)?;
-    let editor = Editor::new(text, &root);
+    let editor = JsonEditor::new(text, &root);
     let mut members = vec![
         MemberChange::Set("generated_at".into(), at.into()),
         MemberChange::Set("plan_summary".into(), json!(counts)),
@@ -191,7 +192,7 @@ fn edit(
         .map_err(|e| JsonError { offset: e.0, message: "two changes meet here".into() })
 }
 
-fn is_about(node: &Node, entry: &ProgressEntry, text: &str) -> bool {
+fn is_about(node: &JsonNode, entry: &ProgressEntry, text: &str) -> bool {
     let task = node.get("task_id").and_then(|id| id.str(text));
     let iteration = node.get("iteration").and_then(|n| n.u64(text));
     task.is_some_and(|task| task == entry.task_id.as_str())

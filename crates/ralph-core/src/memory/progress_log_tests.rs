@@ -1,19 +1,19 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::format::Format;
+use crate::format::PlanFormat;
 use crate::plan::Task;
 
 const AT: &str = "2026-01-17T10:30:00Z";
 
-fn plan(states: &[State]) -> Plan {
-    let task = |(n, state): (usize, &State)| Task {
+fn plan(states: &[TaskState]) -> Plan {
+    let task = |(n, state): (usize, &TaskState)| Task {
         id: format!("T-{n}").as_str().into(),
         name: format!("task {n}"),
         state: state.clone(),
         ..Task::default()
     };
-    Plan { tasks: states.iter().enumerate().map(task).collect(), ..Plan::empty(Format::Deluxe) }
+    Plan { tasks: states.iter().enumerate().map(task).collect(), ..Plan::empty(PlanFormat::Deluxe) }
 }
 
 fn entry(task: &str, iteration: u32, summary: &str) -> ProgressEntry {
@@ -28,7 +28,7 @@ fn entry(task: &str, iteration: u32, summary: &str) -> ProgressEntry {
 }
 
 fn log(old: &str, entries: &[ProgressEntry]) -> String {
-    progress_json(old, &plan(&[State::Pending]), entries, AT).unwrap()
+    progress_json(old, &plan(&[TaskState::Pending]), entries, AT).unwrap()
 }
 
 fn value(text: &str) -> Value {
@@ -63,13 +63,13 @@ fn the_file_has_the_fields_that_its_readers_know() {
 fn the_summary_counts_the_plan_as_it_is_now() {
     let old = log("", &[]);
     let states = [
-        State::Accepted,
-        State::Accepted,
-        State::Pending,
-        State::Blocked("x".into()),
-        State::Running,
-        State::Failed(None),
-        State::Skipped,
+        TaskState::Accepted,
+        TaskState::Accepted,
+        TaskState::Pending,
+        TaskState::Blocked("x".into()),
+        TaskState::Running,
+        TaskState::Failed(None),
+        TaskState::Skipped,
     ];
     let text = progress_json(&old, &plan(&states), &[], "later").unwrap();
     let log = value(&text);

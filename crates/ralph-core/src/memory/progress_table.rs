@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::flat;
 use super::progress_log::ProgressEntry;
-use crate::plan::{Plan, State};
+use crate::plan::{Plan, TaskState};
 
 const TABLE_HEAD: &str = "| Task | Status | Summary |\n";
 
@@ -55,10 +55,10 @@ fn table(plan: &Plan) -> String {
 }
 
 /// The words of the log, which are those of plan.json.
-fn word(state: &State) -> &'static str {
+fn word(state: &TaskState) -> &'static str {
     match state {
-        State::Accepted => "done",
-        State::Running => "in_progress",
+        TaskState::Accepted => "done",
+        TaskState::Running => "in_progress",
         other => other.word(),
     }
 }

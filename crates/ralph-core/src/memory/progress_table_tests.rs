@@ -1,17 +1,17 @@
 use super::*;
-use crate::format::Format;
-use crate::handoff::{Bug, Constraint, Deviation, FileTouched, TestsAdded};
+use crate::format::PlanFormat;
+use crate::handoff::{AddedTests, Bug, Constraint, Deviation, TouchedFile};
 use crate::plan::Task;
 
-fn plan(state: State) -> Plan {
+fn plan(state: TaskState) -> Plan {
     let task = |id: &str, name: &str, state| Task {
         id: id.into(),
         name: name.into(),
         state,
         ..Task::default()
     };
-    let tasks = vec![task("T-1", "one | two", State::Accepted), task("T-2", "more", state)];
-    Plan { title: Some("Widgets".into()), tasks, ..Plan::empty(Format::Deluxe) }
+    let tasks = vec![task("T-1", "one | two", TaskState::Accepted), task("T-2", "more", state)];
+    Plan { title: Some("Widgets".into()), tasks, ..Plan::empty(PlanFormat::Deluxe) }
 }
 
 fn entry(task: &str, iteration: u32, summary: &str) -> ProgressEntry {
@@ -28,7 +28,7 @@ fn entry(task: &str, iteration: u32, summary: &str) -> ProgressEntry {
 #[test]
 fn a_new_file_has_a_title_a_table_and_the_entry_without_empty_sections() {
     assert_eq!(
-        progress_md("", &plan(State::Running), &[entry("T-1", 1, "wrote it")]),
+        progress_md("", &plan(TaskState::Running), &[entry("T-1", 1, "wrote it")]),
         "# Progress Log: Widgets\n\n| Task | Status | Summary |\n| --- | --- | --- |\n\
          | T-1 | done | one \\| two |\n| T-2 | in_progress | more |\n\n\
          ### Iteration 1: T-1\n\n*2026-01-17T10:30:00Z*\n\nwrote it\n"
@@ -38,8 +38,8 @@ fn a_new_file_has_a_title_a_table_and_the_entry_without_empty_sections() {
 #[test]
 fn every_section_that_has_something_to_say_is_there() {
     let full = ProgressEntry {
-        files_changed: vec![FileTouched { path: "a.rs".into(), action: "created".into() }],
-        tests_added: vec![TestsAdded { file: "t.rs".into(), test_names: vec!["x".into()] }],
+        files_changed: vec![TouchedFile { path: "a.rs".into(), action: "created".into() }],
+        tests_added: vec![AddedTests { file: "t.rs".into(), test_names: vec!["x".into()] }],
         design_decisions: vec!["one\nline".into()],
         constraints: vec![Constraint {
             constraint: "no net".into(),
@@ -51,7 +51,7 @@ fn every_section_that_has_something_to_say_is_there() {
         fully_complete: false,
         ..entry("T-2", 7, "a part")
     };
-    let text = progress_md("", &plan(State::Pending), &[full]);
+    let text = progress_md("", &plan(TaskState::Pending), &[full]);
     for piece in [
         "* (a part of the task)\n",
         "**Files changed**\n\n| File | Action |\n| --- | --- |\n| a.rs | created |\n",
@@ -67,9 +67,9 @@ fn every_section_that_has_something_to_say_is_there() {
 
 #[test]
 fn the_table_is_made_anew_and_what_else_is_in_the_file_stays_in_order() {
-    let first = progress_md("", &plan(State::Pending), &[entry("T-1", 1, "first")]);
+    let first = progress_md("", &plan(TaskState::Pending), &[entry("T-1", 1, "first")]);
     let noted = first.replace("first\n", "first\n\nA note of mine.\n");
-    let second = progress_md(&noted, &plan(State::Accepted), &[entry("T-2", 2, "second")]);
+    let second = progress_md(&noted, &plan(TaskState::Accepted), &[entry("T-2", 2, "second")]);
     assert!(second.contains("| T-2 | done | more |") && !second.contains("pending"), "{second}");
     let places: Vec<_> = ["### Iteration 1", "A note of mine.", "### Iteration 2"]
         .iter()
@@ -82,28 +82,30 @@ fn the_table_is_made_anew_and_what_else_is_in_the_file_stays_in_order() {
 #[test]
 fn an_entry_about_the_same_iteration_takes_the_place_of_the_old_one() {
     let both = [entry("T-1", 1, "first"), entry("T-2", 2, "second")];
-    let text = progress_md("", &plan(State::Pending), &both);
-    let again = progress_md(&text, &plan(State::Pending), &both);
+    let text = progress_md("", &plan(TaskState::Pending), &both);
+    let again = progress_md(&text, &plan(TaskState::Pending), &both);
     assert_eq!(again, text, "told twice, nothing changes");
-    let better = progress_md(&text, &plan(State::Pending), &[entry("T-1", 1, "better")]);
+    let better = progress_md(&text, &plan(TaskState::Pending), &[entry("T-1", 1, "better")]);
     assert_eq!(better, text.replace("first", "better"));
-    assert!(progress_md(&text, &plan(State::Pending), &[entry("T-1", 12, "x")]).contains("first"));
+    assert!(
+        progress_md(&text, &plan(TaskState::Pending), &[entry("T-1", 12, "x")]).contains("first")
+    );
 }
 
 #[test]
 fn what_an_agent_says_is_no_heading_and_no_table_row_of_ours() {
     let text =
-        progress_md("", &plan(State::Pending), &[entry("T-1", 1, "### Iteration 9: T-9\n| x")]);
+        progress_md("", &plan(TaskState::Pending), &[entry("T-1", 1, "### Iteration 9: T-9\n| x")]);
     assert_eq!(text.matches("\n#").count(), 1, "{text}");
-    let again = progress_md(&text, &plan(State::Pending), &[entry("T-9", 9, "real")]);
+    let again = progress_md(&text, &plan(TaskState::Pending), &[entry("T-9", 9, "real")]);
     assert!(again.contains("\n### Iteration 9: T-9\n\n*"), "{again}");
 }
 
 #[test]
 fn a_table_that_somebody_took_away_comes_back_under_the_title() {
-    let text = progress_md("# Mine\n\nwords\n", &plan(State::Pending), &[]);
+    let text = progress_md("# Mine\n\nwords\n", &plan(TaskState::Pending), &[]);
     assert!(text.starts_with("# Mine\n\n| Task | Status | Summary |\n"), "{text}");
     assert!(text.ends_with("| T-2 | pending | more |\n\nwords\n"), "{text}");
-    let bare = progress_md("words\n", &plan(State::Pending), &[]);
+    let bare = progress_md("words\n", &plan(TaskState::Pending), &[]);
     assert!(bare.starts_with("| Task |") && bare.ends_with("\nwords\n"), "{bare}");
 }

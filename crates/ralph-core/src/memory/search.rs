@@ -1,9 +1,9 @@
 //! Looking something up in the index by words.
 //!
 //! An entry matches when one of the words occurs in it, in any case. What matters most comes first:
-//! the order of [`Category::rank`], then the number of words that match, then the place in the file.
+//! the order of [`KnowledgeCategory::rank`], then the number of words that match, then the place in the file.
 
-use super::index::{Category, Item};
+use super::index::{KnowledgeCategory, KnowledgeItem};
 use super::terms::{task_terms, terms};
 use crate::plan::Task;
 
@@ -18,15 +18,19 @@ pub fn words_of(task: &Task) -> Vec<String> {
 }
 
 /// The entries that have one of these words, at most `most`.
-pub fn search<'i>(items: &'i [Item], words: &[String], most: usize) -> Vec<&'i Item> {
+pub fn search<'i>(
+    items: &'i [KnowledgeItem],
+    words: &[String],
+    most: usize,
+) -> Vec<&'i KnowledgeItem> {
     let words: Vec<String> =
         words.iter().flat_map(|words| words.split_whitespace()).map(str::to_lowercase).collect();
-    let mut found: Vec<(u8, usize, &Item)> = items
+    let mut found: Vec<(u8, usize, &KnowledgeItem)> = items
         .iter()
         .filter_map(|item| {
             let text = haystack(item);
             let matching = words.iter().filter(|word| text.contains(word.as_str())).count();
-            let rank = item.category.map_or(u8::MAX, Category::rank);
+            let rank = item.category.map_or(u8::MAX, KnowledgeCategory::rank);
             (matching > 0).then_some((rank, words.len() - matching, item))
         })
         .collect();
@@ -35,7 +39,7 @@ pub fn search<'i>(items: &'i [Item], words: &[String], most: usize) -> Vec<&'i I
 }
 
 /// Everything about an entry that somebody may look for.
-fn haystack(item: &Item) -> String {
+fn haystack(item: &KnowledgeItem) -> String {
     let mut text = item.text.to_lowercase();
     let id = item.id.iter().map(String::as_str);
     for more in id.chain(item.tags.iter().map(String::as_str)) {

@@ -1,4 +1,4 @@
-use super::super::index::{Files, knowledge};
+use super::super::index::{IndexFiles, knowledge};
 use super::*;
 use crate::plan::Id;
 
@@ -22,7 +22,7 @@ Last updated: iteration 9 (2026-01-17)
 ";
 
 fn found(words: &str, most: usize) -> Vec<String> {
-    let all = knowledge(Files { markdown: Some(INDEX), json: None });
+    let all = knowledge(IndexFiles { markdown: Some(INDEX), json: None });
     let hits = search(&all.items, &[words.to_owned()], most);
     hits.iter().map(|item| item.id.clone().unwrap_or_default()).collect()
 }

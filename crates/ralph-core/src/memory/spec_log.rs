@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use super::flat;
 use crate::gate::GateCheck;
-use crate::plan::{State, Task};
+use crate::plan::{Task, TaskState};
 
 /// A spec all of whose tasks are out of the way.
 #[derive(Clone, Debug)]
-pub struct SpecDone<'a> {
+pub struct CompletedSpec<'a> {
     /// Date of completion, such as `2026-01-17`.
     pub date: &'a str,
     pub name: &'a str,
@@ -21,7 +21,7 @@ pub struct SpecDone<'a> {
 }
 
 /// The file with this spec's section at the end. A section that is there already is not written twice.
-pub fn spec_done(old: &str, spec: &SpecDone<'_>) -> String {
+pub fn spec_done(old: &str, spec: &CompletedSpec<'_>) -> String {
     let section = section(spec);
     let there = old.find(&section).is_some_and(|at| at == 0 || old[..at].ends_with('\n'));
     if there {
@@ -36,13 +36,13 @@ pub fn spec_done(old: &str, spec: &SpecDone<'_>) -> String {
     format!("{old}{gap}{section}")
 }
 
-fn section(spec: &SpecDone<'_>) -> String {
+fn section(spec: &CompletedSpec<'_>) -> String {
     let mut text = format!("## {} {}\n\nTasks:\n\n", spec.date, flat(spec.name));
     for task in spec.tasks {
         let name = flat(&task.name);
         // Writing to a string cannot fail.
         let _ = match &task.state {
-            State::Accepted => writeln!(text, "- [x] {name}"),
+            TaskState::Accepted => writeln!(text, "- [x] {name}"),
             other => writeln!(text, "- [ ] {name} ({})", other.word()),
         };
     }
@@ -62,13 +62,13 @@ mod tests {
     use super::*;
     use crate::gate::{FailingNames, GateStanding};
 
-    fn task(name: &str, state: State) -> Task {
+    fn task(name: &str, state: TaskState) -> Task {
         Task { name: name.into(), state, ..Task::default() }
     }
 
-    fn done<'a>(tasks: &'a [&'a Task], gates: &'a [GateCheck]) -> SpecDone<'a> {
+    fn done<'a>(tasks: &'a [&'a Task], gates: &'a [GateCheck]) -> CompletedSpec<'a> {
         let commit = Some("ralph: User Avatar Upload");
-        SpecDone { date: "2026-01-17", name: "User Avatar Upload", tasks, gates, commit }
+        CompletedSpec { date: "2026-01-17", name: "User Avatar Upload", tasks, gates, commit }
     }
 
     fn check(name: &str, standing: GateStanding) -> GateCheck {
@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn a_finished_spec_gets_its_tasks_gates_and_commit() {
-        let (one, two) = (task("add the field", State::Accepted), task("docs", State::Skipped));
+        let (one, two) =
+            (task("add the field", TaskState::Accepted), task("docs", TaskState::Skipped));
         let gates = [
             check("test", GateStanding::Green),
             check("lint", GateStanding::Tolerated { failing: FailingNames::default() }),
@@ -101,10 +102,10 @@ mod tests {
 
     #[test]
     fn telling_it_again_after_a_crash_changes_nothing() {
-        let one = task("add", State::Accepted);
+        let one = task("add", TaskState::Accepted);
         let first = spec_done("# P\n", &done(&[&one], &[check("test", GateStanding::Green)]));
         assert_eq!(spec_done(&first, &done(&[&one], &[check("test", GateStanding::Green)])), first);
-        let later = spec_done(&first, &SpecDone { name: "Another", ..done(&[&one], &[]) });
+        let later = spec_done(&first, &CompletedSpec { name: "Another", ..done(&[&one], &[]) });
         assert_eq!(spec_done(&later, &done(&[&one], &[check("test", GateStanding::Green)])), later);
     }
 }

@@ -15,15 +15,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::terms::{task_terms, terms, texts};
-use crate::config::Memory;
-use crate::cycle::Unindexed;
+use crate::config::MemorySettings;
+use crate::cycle::UnindexedWork;
 use crate::handoff::Handoff;
 use crate::plan::Task;
 
 /// Why the index is brought up to date, with the numbers that decided.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "trigger", rename_all = "snake_case")]
-pub enum Trigger {
+pub enum IndexTrigger {
     /// The task needs documentation, or names libraries.
     Metadata {
         /// Number of libraries that the task names.
@@ -33,7 +33,7 @@ pub enum Trigger {
     Novelty {
         /// Share of the task's terms that recent handoffs use.
         #[serde(flatten)]
-        overlap: Overlap,
+        overlap: TermOverlap,
         /// The ratio that this is below.
         threshold: f64,
     },
@@ -55,7 +55,7 @@ pub enum Trigger {
 
 /// Share of a task's terms that recent handoffs use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Overlap {
+pub struct TermOverlap {
     /// Terms of the task that occur in a handoff.
     #[serde(rename = "shared_terms")]
     pub shared: usize,
@@ -64,7 +64,7 @@ pub struct Overlap {
     pub terms: usize,
 }
 
-impl Overlap {
+impl TermOverlap {
     /// Return `shared / terms`.
     #[expect(clippy::cast_precision_loss, reason = "no task has 2^52 terms")]
     pub fn ratio(self) -> f64 {
@@ -77,11 +77,11 @@ impl Overlap {
 pub fn trigger(
     task: &Task,
     recent: &[Handoff],
-    unindexed: Unindexed,
-    memory: &Memory,
-) -> Option<Trigger> {
+    unindexed: UnindexedWork,
+    memory: &MemorySettings,
+) -> Option<IndexTrigger> {
     if task.needs_docs || !task.libraries.is_empty() {
-        return Some(Trigger::Metadata { libraries: task.libraries.len() });
+        return Some(IndexTrigger::Metadata { libraries: task.libraries.len() });
     }
     if unindexed.iterations == 0 {
         return None;
@@ -92,18 +92,18 @@ pub fn trigger(
     if let Some(overlap) = overlap(task, recent)
         && overlap.ratio() < threshold
     {
-        return Some(Trigger::Novelty { overlap, threshold });
+        return Some(IndexTrigger::Novelty { overlap, threshold });
     }
     let (bytes, threshold) = (unindexed.bytes, memory.compaction_threshold_bytes);
     if bytes > threshold.into() {
-        return Some(Trigger::Bytes { bytes, threshold });
+        return Some(IndexTrigger::Bytes { bytes, threshold });
     }
     let (iterations, interval) = (unindexed.iterations, memory.compaction_interval);
-    (iterations >= interval).then_some(Trigger::Periodic { iterations, interval })
+    (iterations >= interval).then_some(IndexTrigger::Periodic { iterations, interval })
 }
 
 /// Compare a task with recent handoffs. Return `None` if there is nothing to compare.
-pub fn overlap(task: &Task, recent: &[Handoff]) -> Option<Overlap> {
+pub fn overlap(task: &Task, recent: &[Handoff]) -> Option<TermOverlap> {
     let wanted = task_terms(task);
     if wanted.is_empty() || recent.is_empty() {
         return None;
@@ -115,10 +115,10 @@ pub fn overlap(task: &Task, recent: &[Handoff]) -> Option<Overlap> {
             found.insert(known.as_str());
         }
     }
-    Some(Overlap { shared: found.len(), terms: wanted.len() })
+    Some(TermOverlap { shared: found.len(), terms: wanted.len() })
 }
 
-impl fmt::Display for Trigger {
+impl fmt::Display for IndexTrigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Metadata { libraries: 0 } => write!(f, "the task needs documentation"),

@@ -25,7 +25,7 @@ pub fn merge_lines(base: &str, ours: &str, theirs: &str, rule: ConflictRule) -> 
     }
     let [base, ours, theirs] = [base, ours, theirs].map(split);
     let (our_changes, their_changes) = (changes(&base, &ours), changes(&base, &theirs));
-    let mut merged = Merged { base: &base, out: Vec::new(), at: 0 };
+    let mut merged = MergedLines { base: &base, out: Vec::new(), at: 0 };
     let (mut left, mut right) = (our_changes.as_slice(), their_changes.as_slice());
     loop {
         match (left, right) {
@@ -141,13 +141,13 @@ fn record_key(line: &str) -> Option<String> {
     Some(format!("{} {}", record.get("t")?, record.get("id")?))
 }
 
-struct Merged<'b, 't> {
+struct MergedLines<'b, 't> {
     base: &'b [&'t str],
     out: Vec<&'t str>,
     at: usize,
 }
 
-impl<'t> Merged<'_, 't> {
+impl<'t> MergedLines<'_, 't> {
     fn put(&mut self, old: &Range<usize>, new: &[&'t str]) {
         self.copy_to(old.start);
         self.out.extend(new);

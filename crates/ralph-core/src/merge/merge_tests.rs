@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::format::{Format, codec};
-use crate::plan::{Edit, Id, Issue, Lookup, Plan, Retirement, State, Task};
+use crate::format::{PlanFormat, codec};
+use crate::plan::{Id, Issue, Plan, PlanEdit, PlanLookup, Retirement, Task, TaskState};
 
 const AT: &str = "2026-03-01T10:00:00Z";
 
-fn task(format: Format, number: usize) -> Task {
-    let spec = (format == Format::Implementation).then(|| "one".to_owned());
+fn task(format: PlanFormat, number: usize) -> Task {
+    let spec = (format == PlanFormat::Implementation).then(|| "one".to_owned());
     Task {
         id: Id::new(format!("t-{number}")),
         name: format!("task {number}"),
@@ -21,23 +21,23 @@ fn task(format: Format, number: usize) -> Task {
 }
 
 /// A plan with tasks 0 to `count`.
-fn base_text(format: Format, count: usize) -> String {
+fn base_text(format: PlanFormat, count: usize) -> String {
     let empty = match format {
-        Format::Implementation => {
+        PlanFormat::Implementation => {
             "{\n  \"specs\": [\n    {\n      \"id\": \"one\",\n      \"name\": \"One\",\n      \"tasks\": []\n    }\n  ]\n}\n"
                 .to_owned()
         }
         _ => codec(format).empty("Plan", AT),
     };
-    let edits: Vec<Edit> = (0..count).map(|n| add(task(format, n))).collect();
+    let edits: Vec<PlanEdit> = (0..count).map(|n| add(task(format, n))).collect();
     codec(format).edit(&empty, &edits).unwrap()
 }
 
-fn add(task: Task) -> Edit {
-    Edit::AddTask { task, after: None }
+fn add(task: Task) -> PlanEdit {
+    PlanEdit::AddTask { task, after: None }
 }
 
-fn parse(format: Format, text: &str) -> Plan {
+fn parse(format: PlanFormat, text: &str) -> Plan {
     codec(format).parse(text).unwrap_or_else(|e| panic!("{e}:\n{text}"))
 }
 
@@ -46,14 +46,14 @@ fn id_of(plan: &Plan, name: &str) -> Option<Id> {
     plan.tasks.iter().find(|task| task.name == name).map(|task| task.id.clone())
 }
 
-fn apply(format: Format, text: &str, edit: impl Fn(&Plan) -> Option<Edit>) -> String {
+fn apply(format: PlanFormat, text: &str, edit: impl Fn(&Plan) -> Option<PlanEdit>) -> String {
     let plan = parse(format, text);
     edit(&plan).and_then(|edit| codec(format).edit(text, &[edit]).ok()).unwrap_or(text.to_owned())
 }
 
-fn retire(plan: &Plan, number: usize, how: Retirement) -> Option<Edit> {
+fn retire(plan: &Plan, number: usize, how: Retirement) -> Option<PlanEdit> {
     let id = id_of(plan, &format!("task {number}"))?;
-    Some(Edit::Retire { id, how, reason: None, at: AT.to_owned() })
+    Some(PlanEdit::Retire { id, how, reason: None, at: AT.to_owned() })
 }
 
 /// A change by ralph.
@@ -96,18 +96,18 @@ fn hand_steps() -> impl Strategy<Value = HandStep> {
     ]
 }
 
-fn take_run_step(format: Format, text: &str, step: &RunStep) -> String {
+fn take_run_step(format: PlanFormat, text: &str, step: &RunStep) -> String {
     apply(format, text, |plan| match step {
         RunStep::Land(n) => retire(plan, *n, Retirement::Accepted),
         RunStep::Reject(n) => {
             let id = id_of(plan, &format!("task {n}"))?;
             plan.task(&id).filter(|task| task.state.is_open())?;
-            Some(Edit::Reject { id, reason: "no".into(), at: AT.to_owned() })
+            Some(PlanEdit::Reject { id, reason: "no".into(), at: AT.to_owned() })
         }
         RunStep::Start(n) => {
             let task = plan.task(&id_of(plan, &format!("task {n}"))?)?;
-            let state = (task.state == State::Pending).then_some(State::Running)?;
-            Some(Edit::UpdateTask(Task { state, ..task.clone() }))
+            let state = (task.state == TaskState::Pending).then_some(TaskState::Running)?;
+            Some(PlanEdit::UpdateTask(Task { state, ..task.clone() }))
         }
         RunStep::Add(n) if id_of(plan, &format!("task {n}")).is_none() => {
             Some(add(task(format, *n)))
@@ -116,22 +116,22 @@ fn take_run_step(format: Format, text: &str, step: &RunStep) -> String {
     })
 }
 
-fn prose(format: Format, number: usize) -> String {
+fn prose(format: PlanFormat, number: usize) -> String {
     match format {
-        Format::Jsonl => format!("{{\"t\":\"note\",\"said\":{number}}}\n"),
-        Format::Progress => format!("\nA word of mine: {number}.\n"),
+        PlanFormat::Jsonl => format!("{{\"t\":\"note\",\"said\":{number}}}\n"),
+        PlanFormat::Progress => format!("\nA word of mine: {number}.\n"),
         _ => format!("  \"said{number}\": \"a word of mine\",\n"),
     }
 }
 
-fn take_hand_step(format: Format, text: &str, step: &HandStep) -> String {
+fn take_hand_step(format: PlanFormat, text: &str, step: &HandStep) -> String {
     if let HandStep::Prose(n) = step {
         let words = prose(format, *n);
         if text.contains(&words) {
             return text.to_owned();
         }
         return match format {
-            Format::Jsonl | Format::Progress => format!("{text}{words}"),
+            PlanFormat::Jsonl | PlanFormat::Progress => format!("{text}{words}"),
             _ => text.replacen("{\n", &format!("{{\n{words}"), 1),
         };
     }
@@ -141,26 +141,26 @@ fn take_hand_step(format: Format, text: &str, step: &HandStep) -> String {
         }
         HandStep::Note(n, words) => {
             let task = plan.task(&id_of(plan, &format!("task {n}"))?)?;
-            Some(Edit::UpdateTask(Task { notes: Some(words.clone()), ..task.clone() }))
+            Some(PlanEdit::UpdateTask(Task { notes: Some(words.clone()), ..task.clone() }))
         }
         HandStep::Delete(n) => retire(plan, *n, Retirement::Deleted),
         HandStep::Skip(n) => retire(plan, *n, Retirement::Skipped),
         HandStep::Issue(n) => {
             let id = Id::new(format!("i-{n}"));
             plan.issue(&id).is_none().then(|| {
-                Edit::AddIssue(Issue { id, desc: format!("issue {n}"), ..Issue::default() })
+                PlanEdit::AddIssue(Issue { id, desc: format!("issue {n}"), ..Issue::default() })
             })
         }
         HandStep::Add(_) | HandStep::Prose(_) => None,
     })
 }
 
-fn check_merge(format: Format, run: &[RunStep], hand: &[HandStep]) {
+fn check_merge(format: PlanFormat, run: &[RunStep], hand: &[HandStep]) {
     let base = base_text(format, 5);
     let ours = run.iter().fold(base.clone(), |text, step| take_run_step(format, &text, step));
     let theirs = hand.iter().fold(base.clone(), |text, step| take_hand_step(format, &text, step));
     let [before, our_plan, their_plan] = [&base, &ours, &theirs].map(|text| parse(format, text));
-    let our_lookup = Lookup::new(&our_plan);
+    let our_lookup = PlanLookup::new(&our_plan);
     let landed: BTreeSet<Id> = before
         .tasks
         .iter()
@@ -173,9 +173,9 @@ fn check_merge(format: Format, run: &[RunStep], hand: &[HandStep]) {
     let merged = merged.unwrap_or_else(|e| panic!("{e}\nours:\n{ours}\ntheirs:\n{theirs}"));
     let plan = parse(format, &merged.text);
     let told = format!("ours:\n{ours}\ntheirs:\n{theirs}\nmerged:\n{}", merged.text);
-    let lookup = Lookup::new(&plan);
+    let lookup = PlanLookup::new(&plan);
     for id in &landed {
-        let skipped = their_plan.task(id).is_none_or(|task| task.state == State::Skipped);
+        let skipped = their_plan.task(id).is_none_or(|task| task.state == TaskState::Skipped);
         assert!(lookup.fate(id).satisfies(Default::default()) || skipped, "{id} landed\n{told}");
     }
     for theirs in &their_plan.tasks {
@@ -209,7 +209,7 @@ proptest! {
 
     #[test]
     fn nothing_of_the_persons_is_lost_in_any_format(
-        format in prop::sample::select(Format::ALL.to_vec()),
+        format in prop::sample::select(PlanFormat::ALL.to_vec()),
         run in prop::collection::vec(run_steps(), 0..6),
         hand in prop::collection::vec(hand_steps(), 0..6),
     ) {

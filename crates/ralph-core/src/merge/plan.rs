@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lines::{ConflictRule, merge_lines};
-use super::standing::{Standing, Standings, ids_in_order};
-use crate::format::{Codec, Format, ParseError, codec, detect};
-use crate::plan::{Edit, Id, Issue, Plan, Retirement, State, Task};
+use super::standing::{TaskStanding, TaskStandings, ids_in_order};
+use crate::format::{ParseError, PlanCodec, PlanFormat, codec, detect};
+use crate::plan::{Id, Issue, Plan, PlanEdit, Retirement, Task, TaskState};
 
 /// Rounds of edits that bring a text to what it has to mean; a status and its words need two.
 const MOST_ROUNDS: usize = 4;
@@ -75,7 +75,7 @@ pub enum PlanMergeError {
     Ours(ParseError),
     /// The texts have different formats.
     #[error("it was {before} and is {now} now")]
-    Format { before: Format, now: Format },
+    Format { before: PlanFormat, now: PlanFormat },
     /// No text says all that both sides say.
     #[error("its changes cannot be combined with those of the run")]
     Irreconcilable,
@@ -99,9 +99,9 @@ pub fn merge_plan(
     let base_text = sides.base.filter(|text| codec.parse(text).is_ok());
     let base = base_text.and_then(|text| codec.parse(text).ok());
     let base = base.unwrap_or_else(|| Plan::empty(format));
-    let wanted = Wanted::between(&base, &ours, &theirs, rule);
+    let wanted = MergeGoal::between(&base, &ours, &theirs, rule);
     let conflicts = match format {
-        Format::Jsonl => ConflictRule::KeepBothByRecord,
+        PlanFormat::Jsonl => ConflictRule::KeepBothByRecord,
         _ => ConflictRule::KeepBoth,
     };
     let by_lines = base_text.map(|text| merge_lines(text, sides.ours, sides.theirs, conflicts));
@@ -114,16 +114,16 @@ pub fn merge_plan(
 }
 
 /// The tasks and issues that the merged plan has to have.
-struct Wanted {
-    tasks: Vec<(Id, Standing)>,
+struct MergeGoal {
+    tasks: Vec<(Id, TaskStanding)>,
     issues: Vec<(Id, Option<Issue>)>,
     spec: Option<String>,
     changes: Vec<PlanChange>,
 }
 
-impl Wanted {
+impl MergeGoal {
     fn between(base: &Plan, ours: &Plan, theirs: &Plan, rule: StatusRule<'_>) -> Self {
-        let standings = [base, ours, theirs].map(Standings::of);
+        let standings = [base, ours, theirs].map(TaskStandings::of);
         let mut changes = Vec::new();
         let merge = |id: Id| {
             let [base, ours, theirs] = standings.each_ref().map(|plan| plan.get(&id));
@@ -141,7 +141,7 @@ impl Wanted {
     }
 
     /// The text with everything that is wanted in it. `None`: edits cannot make it so.
-    fn write_into(&self, codec: &dyn Codec, text: &str, at: &str) -> Option<String> {
+    fn write_into(&self, codec: &dyn PlanCodec, text: &str, at: &str) -> Option<String> {
         let mut text = text.to_owned();
         for _ in 0..MOST_ROUNDS {
             let plan = codec.parse(&text).ok()?;
@@ -159,10 +159,10 @@ impl Wanted {
     }
 
     /// Edits that bring a plan nearer to what is wanted.
-    fn missing_in(&self, plan: &Plan, at: &str) -> Vec<Edit> {
-        let standings = Standings::of(plan);
+    fn missing_in(&self, plan: &Plan, at: &str) -> Vec<PlanEdit> {
+        let standings = TaskStandings::of(plan);
         let known: BTreeSet<&Id> = self.tasks.iter().map(|(id, _)| id).collect();
-        let mut edits: Vec<Edit> = self
+        let mut edits: Vec<PlanEdit> = self
             .tasks
             .iter()
             .filter_map(|(id, wanted)| {
@@ -172,19 +172,21 @@ impl Wanted {
         // Both sides removed it, and the merge of the texts has it back.
         let extra = standings.ids().filter(|id| !known.contains(id));
         edits.extend(extra.filter_map(|id| {
-            missing_in_task(plan.format, id, standings.get(id), &Standing::Absent, at)
+            missing_in_task(plan.format, id, standings.get(id), &TaskStanding::Absent, at)
         }));
         for (id, wanted) in &self.issues {
             let now = plan.issue(id).map(without_line);
             edits.extend(match (now, wanted) {
-                (None, Some(issue)) => Some(Edit::AddIssue(issue.clone())),
-                (Some(now), Some(issue)) if now != *issue => Some(Edit::UpdateIssue(issue.clone())),
-                (Some(_), None) => Some(Edit::RemoveIssue(id.clone())),
+                (None, Some(issue)) => Some(PlanEdit::AddIssue(issue.clone())),
+                (Some(now), Some(issue)) if now != *issue => {
+                    Some(PlanEdit::UpdateIssue(issue.clone()))
+                }
+                (Some(_), None) => Some(PlanEdit::RemoveIssue(id.clone())),
                 _ => None,
             });
         }
         let spec = self.spec.iter().filter(|spec| plan.current_spec.as_ref() != Some(spec));
-        edits.extend(spec.cloned().map(Edit::UseSpec));
+        edits.extend(spec.cloned().map(PlanEdit::UseSpec));
         edits
     }
 }
@@ -192,23 +194,23 @@ impl Wanted {
 /// Standing of one task in the base, in ours and in theirs.
 struct TaskSides<'a> {
     id: &'a Id,
-    base: &'a Standing,
-    ours: &'a Standing,
-    theirs: &'a Standing,
+    base: &'a TaskStanding,
+    ours: &'a TaskStanding,
+    theirs: &'a TaskStanding,
 }
 
 impl TaskSides<'_> {
-    fn merge(&self, rule: StatusRule<'_>, changes: &mut Vec<PlanChange>) -> Standing {
+    fn merge(&self, rule: StatusRule<'_>, changes: &mut Vec<PlanChange>) -> TaskStanding {
         match rule {
             StatusRule::OursUnlessMissing(missing) if missing.contains(self.id) => {
                 self.without_our_work()
             }
             StatusRule::OursUnlessOpen(open) if open.contains(self.id) => {
                 match (self.theirs, self.ours) {
-                    (Standing::Live(theirs), Standing::Live(ours)) => {
-                        Standing::Live(with_status_of(theirs, ours.clone()))
+                    (TaskStanding::Live(theirs), TaskStanding::Live(ours)) => {
+                        TaskStanding::Live(with_status_of(theirs, ours.clone()))
                     }
-                    (_, Standing::Absent) => Standing::Absent,
+                    (_, TaskStanding::Absent) => TaskStanding::Absent,
                     _ => self.without_our_work(),
                 }
             }
@@ -231,17 +233,21 @@ impl TaskSides<'_> {
     }
 
     /// The task as the other side has it, or as open work where it has none.
-    fn without_our_work(&self) -> Standing {
+    fn without_our_work(&self) -> TaskStanding {
         match (self.theirs, self.ours) {
-            (Standing::Absent, Standing::Live(task) | Standing::Buried(task)) => {
-                Standing::Live(Task { state: State::Pending, done_at: None, ..task.clone() })
+            (TaskStanding::Absent, TaskStanding::Live(task) | TaskStanding::Buried(task)) => {
+                TaskStanding::Live(Task {
+                    state: TaskState::Pending,
+                    done_at: None,
+                    ..task.clone()
+                })
             }
             (theirs, _) => theirs.clone(),
         }
     }
 
-    fn combine(&self, rule: StatusRule<'_>) -> (Standing, Option<PlanChange>) {
-        use Standing::{Absent, Buried, Live};
+    fn combine(&self, rule: StatusRule<'_>) -> (TaskStanding, Option<PlanChange>) {
+        use TaskStanding::{Absent, Buried, Live};
         let id = || self.id.clone();
         let (merged, change) = match (self.ours, self.theirs) {
             (ours, theirs) if ours == self.base => (theirs.clone(), self.change()),
@@ -269,8 +275,8 @@ impl TaskSides<'_> {
 
     fn change(&self) -> PlanChange {
         match (self.base, self.theirs) {
-            (_, Standing::Absent) => PlanChange::TaskDeleted(self.id.clone()),
-            (Standing::Absent, _) => PlanChange::TaskAdded(self.id.clone()),
+            (_, TaskStanding::Absent) => PlanChange::TaskDeleted(self.id.clone()),
+            (TaskStanding::Absent, _) => PlanChange::TaskAdded(self.id.clone()),
             _ => PlanChange::TaskChanged(self.id.clone()),
         }
     }
@@ -278,9 +284,9 @@ impl TaskSides<'_> {
     /// The task as landed, with their words.
     fn believe_landing(
         &self,
-        merged: Standing,
+        merged: TaskStanding,
         change: Option<PlanChange>,
-    ) -> (Standing, Option<PlanChange>) {
+    ) -> (TaskStanding, Option<PlanChange>) {
         if merged.is_gone() {
             return (self.ours.clone(), Some(PlanChange::DeletionRefused(self.id.clone())));
         }
@@ -289,8 +295,8 @@ impl TaskSides<'_> {
         }
         let said = merged.live().map_or("pending", |task| task.state.word());
         let merged = match (self.ours, merged) {
-            (Standing::Live(ours), Standing::Live(words)) => {
-                Standing::Live(with_status_of(ours, words))
+            (TaskStanding::Live(ours), TaskStanding::Live(words)) => {
+                TaskStanding::Live(with_status_of(ours, words))
             }
             (ours, _) => ours.clone(),
         };
@@ -377,20 +383,20 @@ fn merge_issues(plans: [&Plan; 3], changes: &mut Vec<PlanChange>) -> Vec<(Id, Op
 
 /// The edit that brings one task nearer to what is wanted.
 fn missing_in_task(
-    format: Format,
+    format: PlanFormat,
     id: &Id,
-    now: &Standing,
-    wanted: &Standing,
+    now: &TaskStanding,
+    wanted: &TaskStanding,
     at: &str,
-) -> Option<Edit> {
-    use Standing::{Absent, Buried, Live};
+) -> Option<PlanEdit> {
+    use TaskStanding::{Absent, Buried, Live};
     match (now, wanted) {
         (Live(now), Live(wanted)) => change_of(format, now, wanted, at),
-        (_, Live(wanted)) => Some(Edit::AddTask { task: wanted.clone(), after: None }),
+        (_, Live(wanted)) => Some(PlanEdit::AddTask { task: wanted.clone(), after: None }),
         (Live(_), Buried(wanted)) => retire(wanted, at),
         (Buried(now), Buried(wanted)) if now.state.word() == wanted.state.word() => None,
-        (_, Buried(wanted)) => Some(Edit::AddTask { task: wanted.clone(), after: None }),
-        (Live(_), Absent) => Some(Edit::Retire {
+        (_, Buried(wanted)) => Some(PlanEdit::AddTask { task: wanted.clone(), after: None }),
+        (Live(_), Absent) => Some(PlanEdit::Retire {
             id: id.clone(),
             how: Retirement::Deleted,
             reason: None,
@@ -400,41 +406,42 @@ fn missing_in_task(
     }
 }
 
-fn change_of(format: Format, now: &Task, wanted: &Task, at: &str) -> Option<Edit> {
+fn change_of(format: PlanFormat, now: &Task, wanted: &Task, at: &str) -> Option<PlanEdit> {
     if essence(format, now) == essence(format, wanted) {
         return None;
     }
-    let is_final = matches!(wanted.state, State::Accepted | State::Failed(_) | State::Skipped);
+    let is_final =
+        matches!(wanted.state, TaskState::Accepted | TaskState::Failed(_) | TaskState::Skipped);
     if !is_final || now.state == wanted.state {
-        return Some(Edit::UpdateTask(wanted.clone()));
+        return Some(PlanEdit::UpdateTask(wanted.clone()));
     }
     let words = Task { state: now.state.clone(), ..wanted.clone() };
     match essence(format, now) == essence(format, &words) {
         true => retire(wanted, at),
-        false => Some(Edit::UpdateTask(words)),
+        false => Some(PlanEdit::UpdateTask(words)),
     }
 }
 
 /// A task without what follows from its history.
-fn essence(format: Format, task: &Task) -> Task {
+fn essence(format: PlanFormat, task: &Task) -> Task {
     let mut task = Task { line: 0, done_at: None, auto_priority: None, ..task.clone() };
-    if let State::Failed(_) = task.state {
-        task.state = State::Failed(None);
+    if let TaskState::Failed(_) = task.state {
+        task.state = TaskState::Failed(None);
     }
-    if format == Format::Progress {
+    if format == PlanFormat::Progress {
         // They are counted from Recent Attempts.
         (task.retries, task.reject) = (0, None);
     }
     task
 }
 
-fn retire(task: &Task, at: &str) -> Option<Edit> {
+fn retire(task: &Task, at: &str) -> Option<PlanEdit> {
     let (how, reason) = match &task.state {
-        State::Accepted => (Retirement::Accepted, None),
-        State::Failed(reason) => (Retirement::Failed, reason.clone()),
-        State::Skipped => (Retirement::Skipped, None),
+        TaskState::Accepted => (Retirement::Accepted, None),
+        TaskState::Failed(reason) => (Retirement::Failed, reason.clone()),
+        TaskState::Skipped => (Retirement::Skipped, None),
         _ => return None,
     };
     let at = task.done_at.clone().unwrap_or_else(|| at.to_owned());
-    Some(Edit::Retire { id: task.id.clone(), how, reason, at })
+    Some(PlanEdit::Retire { id: task.id.clone(), how, reason, at })
 }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::{Id, Plan, State, Task};
+use crate::plan::{Id, Plan, Task, TaskState};
 
 /// Standing of one task: in the plan, out of it with a record, or absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum TaskStanding {
     /// In the plan, without its line number.
     Live(Task),
     /// Out of the plan, in this final state (plan.jsonl).
@@ -14,12 +14,12 @@ pub(super) enum Standing {
     Absent,
 }
 
-impl Standing {
+impl TaskStanding {
     /// Whether the plan says that the task's work is done.
     pub(super) fn is_done(&self) -> bool {
         match self {
             Self::Live(task) | Self::Buried(task) => {
-                matches!(task.state, State::Accepted | State::Done)
+                matches!(task.state, TaskState::Accepted | TaskState::Done)
             }
             Self::Absent => false,
         }
@@ -29,7 +29,7 @@ impl Standing {
     pub(super) fn is_gone(&self) -> bool {
         match self {
             Self::Live(_) => false,
-            Self::Buried(task) => task.state == State::Skipped,
+            Self::Buried(task) => task.state == TaskState::Skipped,
             Self::Absent => true,
         }
     }
@@ -44,20 +44,20 @@ impl Standing {
 
 /// The standing of all tasks of a plan.
 #[derive(Debug)]
-pub(super) struct Standings(BTreeMap<Id, Standing>);
+pub(super) struct TaskStandings(BTreeMap<Id, TaskStanding>);
 
-impl Standings {
+impl TaskStandings {
     pub(super) fn of(plan: &Plan) -> Self {
         let live = plan.tasks.iter().rev();
-        let live = live.map(|t| (t.id.clone(), Standing::Live(Task { line: 0, ..t.clone() })));
+        let live = live.map(|t| (t.id.clone(), TaskStanding::Live(Task { line: 0, ..t.clone() })));
         let all = plan.all_tasks();
         let buried = all.into_iter().filter(|task| plan.task(&task.id).is_none());
-        let buried = buried.map(|t| (t.id.clone(), Standing::Buried(Task { line: 0, ..t })));
+        let buried = buried.map(|t| (t.id.clone(), TaskStanding::Buried(Task { line: 0, ..t })));
         Self(buried.chain(live).collect())
     }
 
-    pub(super) fn get(&self, id: &Id) -> &Standing {
-        self.0.get(id).unwrap_or(&Standing::Absent)
+    pub(super) fn get(&self, id: &Id) -> &TaskStanding {
+        self.0.get(id).unwrap_or(&TaskStanding::Absent)
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = &Id> {

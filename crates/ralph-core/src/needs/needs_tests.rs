@@ -2,12 +2,12 @@ use serde_json::json;
 
 use super::*;
 use crate::cycle::model_tests::run_end;
-use crate::cycle::{End, Record, RunEnd, Signal};
-use crate::format::{Format, codec};
+use crate::cycle::{JournalRecord, LoopEnd, LoopSignal, RunEnd};
+use crate::format::{PlanFormat, codec};
 use crate::inbox::Inbox;
 
 fn of(plan: &str, records: &[serde_json::Value], inbox: &str) -> Vec<Need> {
-    let plan = codec(Format::Jsonl).parse(plan).unwrap();
+    let plan = codec(PlanFormat::Jsonl).parse(plan).unwrap();
     let mut history = History::default();
     for record in records {
         let mut entry = record.clone();
@@ -19,7 +19,7 @@ fn of(plan: &str, records: &[serde_json::Value], inbox: &str) -> Vec<Need> {
         plan_file: "ralph/plan.jsonl",
         history: &history,
         inbox: Inbox::parse(inbox).unwrap().entries(),
-        running: &Running::Nobody,
+        running: &LoopProcess::Nobody,
         damage: &[],
     })
 }
@@ -28,16 +28,16 @@ fn told(needs: &[Need]) -> Vec<(NeedKind, &str)> {
     needs.iter().map(|need| (need.kind, need.command.as_str())).collect()
 }
 
-fn run(end: End) -> Vec<serde_json::Value> {
+fn run(end: LoopEnd) -> Vec<serde_json::Value> {
     let start = json!({"record": "run_started", "run": "r", "command": "build",
         "plan": "ralph/plan.jsonl", "mode": "handoff-only", "budget": {"max_cost": 2.5,
         "max_iterations": 5, "timeout_s": 60}});
-    let ended = Record::RunEnded(RunEnd { reason: "so".into(), ..run_end(end, 1) });
+    let ended = JournalRecord::RunEnded(RunEnd { reason: "so".into(), ..run_end(end, 1) });
     vec![start, serde_json::to_value(ended).unwrap()]
 }
 
-fn blocked() -> End {
-    End::Blocked { why: Vec::new() }
+fn blocked() -> LoopEnd {
+    LoopEnd::Blocked { why: Vec::new() }
 }
 
 const FAILED: &str = r#"{"t":"task","id":"t-aaaa","name":"A","s":"p"}
@@ -79,20 +79,20 @@ fn circles_and_missing_dependencies_have_a_command_that_ends_them() {
 #[test]
 fn the_end_of_the_last_run_says_how_to_go_on_while_work_is_left() {
     let plan = r#"{"t":"task","id":"t-aaaa","name":"A","s":"p"}"#.to_owned() + "\n";
-    let go_on = |end: End| {
+    let go_on = |end: LoopEnd| {
         let found = of(&plan, &run(end), "");
         found.first().map(|need| need.command.clone())
     };
-    let poor = End::MaxCost { limit: 2.5, spent: 2.5 };
+    let poor = LoopEnd::MaxCost { limit: 2.5, spent: 2.5 };
     assert_eq!(go_on(poor).as_deref(), Some("ralph build --max-cost 2.5"));
-    let interrupted = || End::Interrupted(Signal::Interrupt);
-    let limited = End::UsageLimit { reason: "5 hours".into() };
-    for end in [interrupted(), End::Stopped, End::MaxIterations(5), limited, blocked()] {
+    let interrupted = || LoopEnd::Interrupted(LoopSignal::Interrupt);
+    let limited = LoopEnd::UsageLimit { reason: "5 hours".into() };
+    for end in [interrupted(), LoopEnd::Stopped, LoopEnd::MaxIterations(5), limited, blocked()] {
         assert_eq!(go_on(end.clone()).as_deref(), Some("ralph build"), "{end:?}");
     }
-    let unproven = End::Unproven { tasks: vec!["t-bbbb".into()] };
-    let task_complete = End::TaskComplete("t-bbbb".into());
-    for end in [End::Complete, unproven, End::OnceLanded, task_complete] {
+    let unproven = LoopEnd::Unproven { tasks: vec!["t-bbbb".into()] };
+    let task_complete = LoopEnd::TaskComplete("t-bbbb".into());
+    for end in [LoopEnd::Complete, unproven, LoopEnd::OnceLanded, task_complete] {
         assert_eq!(go_on(end.clone()), None, "{end:?}");
     }
     assert!(of("", &run(interrupted()), "").is_empty(), "nothing is left");
@@ -105,7 +105,7 @@ fn commits_that_wait_are_a_need_while_the_run_is_open_and_after_it() {
     let tip = json!({"record": "tip_started", "run": "r", "branch": "main", "arrived": "one", "tip": "one"});
     let landed =
         json!({"record": "landed", "attempt": "a", "commit": "two", "paths": ["src/a.rs"]});
-    let mut records = run(End::Waiting { why: "so".into() });
+    let mut records = run(LoopEnd::Waiting { why: "so".into() });
     records.splice(1..1, [tip, landed, edited]);
     for records in [&records[..4], &records[..]] {
         let found = of("", records, "");

@@ -3,7 +3,10 @@
 use super::{Need, NeedKind, NeedSources, need};
 use crate::claim::Claim;
 use crate::cycle::RunCommand;
-use crate::plan::{Fate, Id, Issue, Lookup, Obstacle, State, Task, Trust, cycles, obstacles};
+use crate::plan::{
+    DependencyTrust, Id, Issue, LookedUpTask, Obstacle, PlanLookup, Task, TaskState, cycles,
+    obstacles,
+};
 use crate::text::{one_line, shell_word};
 use crate::words::count;
 
@@ -13,20 +16,20 @@ const ANOTHER: &str = "gives it another attempt";
 pub(super) fn add(sources: &NeedSources<'_>, all: &mut Vec<Need>) {
     let first = all.len();
     let plan = sources.plan;
-    let lookup = Lookup::new(plan);
-    for (task, why) in obstacles(plan, Trust::Claimed) {
+    let lookup = PlanLookup::new(plan);
+    for (task, why) in obstacles(plan, DependencyTrust::Claimed) {
         all.extend(hindered(sources, &lookup, task, &why));
     }
     let of_build = || RunCommand::last(sources.history) == RunCommand::Build;
     for task in plan.scoped_tasks().filter(|_| sources.is_idle()) {
         match &task.state {
-            State::Killed(kill) => {
+            TaskState::Killed(kill) => {
                 let reason = kill.reason.as_str().replace('_', " ");
                 let text = format!("{} was killed: {reason}", task.id);
                 all.push(about(sources, &task.id, NeedKind::Killed, text, "retry", ANOTHER));
             }
             // A construct verifies what it builds when it goes on.
-            State::Done if of_build() => {
+            TaskState::Done if of_build() => {
                 let text = format!("{} is claimed to be done, and nobody has verified it", task.id);
                 let effect = "takes it as verified";
                 all.push(about(sources, &task.id, NeedKind::Unverified, text, "accept", effect));
@@ -41,7 +44,9 @@ pub(super) fn add(sources: &NeedSources<'_>, all: &mut Vec<Need>) {
         match &issue.created_from {
             Some(id)
                 if all[first..].iter().any(|need| need.task.as_deref() == Some(id.as_str())) => {}
-            Some(id) if matches!(lookup.fate(id), Fate::Failed) && can_return(&lookup, id) => {
+            Some(id)
+                if matches!(lookup.fate(id), LookedUpTask::Failed) && can_return(&lookup, id) =>
+            {
                 let stone = lookup.tombstone(id);
                 let why = stone.and_then(|stone| stone.reason.as_deref()).unwrap_or(&issue.desc);
                 let text = format!("{id} failed: {}", one_line(why));
@@ -59,14 +64,14 @@ pub(super) fn add(sources: &NeedSources<'_>, all: &mut Vec<Need>) {
 }
 
 /// Whether the record of a buried task says enough to bring it back.
-fn can_return(lookup: &Lookup<'_>, id: &Id) -> bool {
+fn can_return(lookup: &PlanLookup<'_>, id: &Id) -> bool {
     lookup.tombstone(id).is_some_and(|stone| stone.task.is_some())
 }
 
 /// Return what a person can do about a task that cannot run.
 fn hindered(
     sources: &NeedSources<'_>,
-    lookup: &Lookup<'_>,
+    lookup: &PlanLookup<'_>,
     task: &Task,
     why: &Obstacle,
 ) -> Option<Need> {

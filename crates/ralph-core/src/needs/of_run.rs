@@ -2,9 +2,11 @@
 
 use super::{Need, NeedKind, NeedSources, need};
 use crate::control::DoubtedCommand;
-use crate::cycle::{End, Fate, NotVerified, RunCommand, RunEnd, RunState, WayOut, remaining};
-use crate::inbox::Status;
-use crate::plan::{Id, Task, Trust, next_task};
+use crate::cycle::{
+    AttemptState, LoopEnd, RunCommand, RunEnd, RunState, UnverifiedItem, WaitRemedy, remaining,
+};
+use crate::inbox::InboxStatus;
+use crate::plan::{DependencyTrust, Id, Task, next_task};
 use crate::text::shell_word;
 
 const GOES_ON: &str = "goes on";
@@ -73,7 +75,7 @@ fn waiting_of_last_run(sources: &NeedSources<'_>) -> Option<Need> {
         false => RunState::Open,
     };
     let (wait, commits) = (line.waits_for(run)?, line.waiting_commits());
-    let WayOut { command, effect } = wait.way_out(commits);
+    let WaitRemedy { command, effect } = wait.way_out(commits);
     let need = need(NeedKind::Waiting, wait.reason(commits), "");
     Some(Need { command, effect: effect.into(), ..need })
 }
@@ -96,7 +98,7 @@ fn unproven(sources: &NeedSources<'_>) -> Option<Need> {
     let (command, effect) = match tasks.as_slice() {
         [_] => (
             format!("ralph show {}", last.started.iteration),
-            "shows it; `ralph build --allow-unproven` accepts it as it is",
+            "shows it; `ralph build --allow-unproven` accepts it is",
         ),
         _ => (
             "ralph report".to_owned(),
@@ -112,7 +114,7 @@ fn not_verified(sources: &NeedSources<'_>) -> impl Iterator<Item = Need> {
     let construct = &sources.history.construct;
     // What was taken out of the plan with its spec needs no verdict.
     let is_of_spec = |task: &Task| task.spec.as_ref().is_none_or(|spec| *spec == construct.spec);
-    let matters = move |item: &&NotVerified| match &item.task {
+    let matters = move |item: &&UnverifiedItem| match &item.task {
         _ if !sources.is_idle() => false,
         Some(id) => sources.plan.task(id).is_some(),
         None => sources.plan.all_tasks().iter().any(is_of_spec),
@@ -132,40 +134,40 @@ fn not_verified(sources: &NeedSources<'_>) -> impl Iterator<Item = Need> {
 fn ended(sources: &NeedSources<'_>, run: &RunEnd, stuck: bool) -> Option<Need> {
     let history = sources.history;
     let of = history.run.as_ref()?.command;
-    let waits = |status: &Status| matches!(status, Status::Pending | Status::Active);
+    let waits = |status: &InboxStatus| matches!(status, InboxStatus::Pending | InboxStatus::Active);
     let queued = sources.inbox.iter().any(|entry| waits(&entry.status));
     let left = match of {
         RunCommand::Agent => queued,
         RunCommand::Construct | RunCommand::Plan => true,
         RunCommand::Build | RunCommand::Land => remaining(sources.plan) > 0,
     };
-    let can_run = next_task(sources.plan, Trust::Claimed).is_some();
+    let can_run = next_task(sources.plan, DependencyTrust::Claimed).is_some();
     let (command, effect) = match &run.end {
-        End::Complete
-        | End::Unproven { .. }
-        | End::Waiting { .. }
-        | End::TaskComplete(_)
-        | End::OnceLanded => {
+        LoopEnd::Complete
+        | LoopEnd::Unproven { .. }
+        | LoopEnd::Waiting { .. }
+        | LoopEnd::TaskComplete(_)
+        | LoopEnd::OnceLanded => {
             return None;
         }
         _ if !left => return None,
-        End::Blocked { .. } | End::FalseDone if stuck && !can_run => return None,
-        End::NotVerified { .. } if stuck => return None,
-        End::FalseDone => {
+        LoopEnd::Blocked { .. } | LoopEnd::FalseDone if stuck && !can_run => return None,
+        LoopEnd::NotVerified { .. } if stuck => return None,
+        LoopEnd::FalseDone => {
             let file = shell_word(sources.plan_file);
             (format!("grep -n RALPH_DONE {file}"), "shows the line that has to go")
         }
-        End::Breaker(_) | End::OnceFailed => match last_failed(sources) {
+        LoopEnd::Breaker(_) | LoopEnd::OnceFailed => match last_failed(sources) {
             Some(iteration) => (format!("ralph show {iteration}"), "shows what went wrong"),
             None => (go_on(sources), GOES_ON),
         },
-        End::Backend { .. } => ("ralph backends".to_owned(), "shows which can be used"),
-        End::MaxCost { .. } => {
+        LoopEnd::Backend { .. } => ("ralph backends".to_owned(), "shows which can be used"),
+        LoopEnd::MaxCost { .. } => {
             let limit = history.run.as_ref().and_then(|run| run.budget?.max_cost);
             let limit = limit.map(|limit| format!(" --max-cost {limit}")).unwrap_or_default();
             (format!("{}{limit}", go_on(sources)), "goes on with as much again")
         }
-        End::UsageLimit { .. } => (go_on(sources), "waits for the reset and goes on"),
+        LoopEnd::UsageLimit { .. } => (go_on(sources), "waits for the reset and goes on"),
         _ => (go_on(sources), GOES_ON),
     };
     let text = format!("ralph {of} stopped: {}", run.reason);
@@ -174,7 +176,7 @@ fn ended(sources: &NeedSources<'_>, run: &RunEnd, stuck: bool) -> Option<Need> {
 
 /// The number of the last attempt of the run that failed.
 fn last_failed(sources: &NeedSources<'_>) -> Option<u32> {
-    let failed = |fate: &Fate| matches!(fate, Fate::Failed { .. });
+    let failed = |fate: &AttemptState| matches!(fate, AttemptState::Failed { .. });
     let view = sources.history.of_run().rev().find(|view| failed(&view.fate))?;
     Some(view.started.iteration)
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::config::NotifyOn;
+use crate::config::NotifyEvent;
 use crate::needs::Need;
 use crate::text::{clip, one_line};
 use crate::words::{cost, count, short, took};
@@ -15,17 +15,17 @@ const NEEDS: usize = 3;
 
 /// Event of a project, for a notification.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Happening {
+pub struct ProjectEvent {
     pub project: String,
     /// Time of the event, RFC 3339.
     pub at: String,
-    pub what: What,
+    pub what: ProjectEventKind,
 }
 
 /// Kind of an event, with its details.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum What {
+pub enum ProjectEventKind {
     SpecDone {
         /// File name of the spec.
         #[serde(skip)]
@@ -85,24 +85,27 @@ pub enum What {
     },
 }
 
-impl Happening {
+impl ProjectEvent {
     /// The word by which the configuration asks for it.
-    pub fn on(&self) -> NotifyOn {
+    pub fn on(&self) -> NotifyEvent {
         match self.what {
-            What::SpecDone { .. } => NotifyOn::Done,
-            What::SpecFailed { .. } => NotifyOn::Failed,
-            What::NeedsPerson { .. } => NotifyOn::Blocked,
-            What::LimitReached { .. } => NotifyOn::Limit,
-            What::Stopped { .. } => NotifyOn::Stopped,
+            ProjectEventKind::SpecDone { .. } => NotifyEvent::Done,
+            ProjectEventKind::SpecFailed { .. } => NotifyEvent::Failed,
+            ProjectEventKind::NeedsPerson { .. } => NotifyEvent::Blocked,
+            ProjectEventKind::LimitReached { .. } => NotifyEvent::Limit,
+            ProjectEventKind::Stopped { .. } => NotifyEvent::Stopped,
         }
     }
 
     /// Return the spec of the event, or `None` if it is not about one spec.
     pub fn spec(&self) -> Option<&str> {
         match &self.what {
-            What::SpecDone { spec, .. } | What::SpecFailed { spec, .. } => Some(spec),
-            What::NeedsPerson { spec, .. } | What::LimitReached { spec, .. } => spec.as_deref(),
-            What::Stopped { .. } => None,
+            ProjectEventKind::SpecDone { spec, .. } | ProjectEventKind::SpecFailed { spec, .. } => {
+                Some(spec)
+            }
+            ProjectEventKind::NeedsPerson { spec, .. }
+            | ProjectEventKind::LimitReached { spec, .. } => spec.as_deref(),
+            ProjectEventKind::Stopped { .. } => None,
         }
     }
 
@@ -111,11 +114,13 @@ impl Happening {
         let of =
             |spec: &Option<String>| spec.as_ref().map(|s| format!(": {s}")).unwrap_or_default();
         let what = match &self.what {
-            What::SpecDone { spec, .. } => format!("{spec} is done"),
-            What::SpecFailed { spec, .. } => format!("{spec} failed"),
-            What::NeedsPerson { spec, .. } => format!("a person is needed{}", of(spec)),
-            What::LimitReached { spec, .. } => format!("a limit was reached{}", of(spec)),
-            What::Stopped { .. } => "the agent stopped".to_owned(),
+            ProjectEventKind::SpecDone { spec, .. } => format!("{spec} is done"),
+            ProjectEventKind::SpecFailed { spec, .. } => format!("{spec} failed"),
+            ProjectEventKind::NeedsPerson { spec, .. } => format!("a person is needed{}", of(spec)),
+            ProjectEventKind::LimitReached { spec, .. } => {
+                format!("a limit was reached{}", of(spec))
+            }
+            ProjectEventKind::Stopped { .. } => "the agent stopped".to_owned(),
         };
         one_line(&format!("{}: {what}", self.project))
     }
@@ -123,7 +128,7 @@ impl Happening {
     /// Return the text of the message below its title.
     pub fn text(&self) -> String {
         match &self.what {
-            What::SpecDone { commit, tasks, cost: dollars, took_ms, .. } => {
+            ProjectEventKind::SpecDone { commit, tasks, cost: dollars, took_ms, .. } => {
                 let landed = commit.as_ref().map(|c| format!(", commit {}", short(c)));
                 format!(
                     "{}, {}, {}{}",
@@ -133,14 +138,13 @@ impl Happening {
                     landed.unwrap_or_default()
                 )
             }
-            What::SpecFailed { why, kept, .. } => {
+            ProjectEventKind::SpecFailed { why, kept, .. } => {
                 let kept = kept.as_ref().map(|k| format!("\nIts work is kept: {k}"));
                 format!("{}{}", clip(why.trim(), LONGEST), kept.unwrap_or_default())
             }
-            What::NeedsPerson { why, .. } | What::LimitReached { why, .. } => {
-                clip(why.trim(), LONGEST)
-            }
-            What::Stopped { why, needs, done, failed, cost: dollars, took_ms } => {
+            ProjectEventKind::NeedsPerson { why, .. }
+            | ProjectEventKind::LimitReached { why, .. } => clip(why.trim(), LONGEST),
+            ProjectEventKind::Stopped { why, needs, done, failed, cost: dollars, took_ms } => {
                 let needs = needs.iter().take(NEEDS);
                 let needs = needs
                     .map(|n| clip(&format!("\nNeeds you: {} ({})", n.text, n.hint()), LONGEST));
@@ -156,8 +160,8 @@ impl Happening {
     }
 
     /// Return the event in the form for programs.
-    pub fn report(&self) -> HappeningReport<'_> {
-        HappeningReport {
+    pub fn report(&self) -> ProjectEventReport<'_> {
+        ProjectEventReport {
             event: self.on().as_str(),
             project: &self.project,
             spec: self.spec(),
@@ -171,7 +175,7 @@ impl Happening {
 
 /// A happening as programs read it: what all of them have, and then its own fields.
 #[derive(Clone, Debug, Serialize)]
-pub struct HappeningReport<'h> {
+pub struct ProjectEventReport<'h> {
     /// The word by which the configuration asks for it.
     pub event: &'static str,
     pub project: &'h str,
@@ -183,5 +187,5 @@ pub struct HappeningReport<'h> {
     /// Time of the event, RFC 3339.
     pub at: &'h str,
     #[serde(flatten)]
-    pub what: &'h What,
+    pub what: &'h ProjectEventKind,
 }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::happening::Happening;
-use crate::config::{NotifyKind, NotifyOn};
+use super::happening::ProjectEvent;
+use crate::config::{NotifyEvent, NotifyKind};
 use crate::text::clip;
 
 /// Maximum number of characters in a message for Discord.
@@ -15,7 +15,7 @@ const TELEGRAM: usize = 4000;
 
 /// A message that is ready to be delivered.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Message {
+pub enum NotificationMessage {
     /// Notification on the desktop.
     Desktop { title: String, body: String },
     /// Call of the user's shell command.
@@ -26,30 +26,30 @@ pub enum Message {
         stdin: String,
     },
     /// HTTP request to a service.
-    Post(Post),
+    Post(WebhookPost),
 }
 
 /// JSON for an address, which nobody may see.
 #[derive(Clone, PartialEq)]
-pub struct Post {
+pub struct WebhookPost {
     /// Address of the service. It is a secret.
     pub url: String,
     /// Body of the request, as JSON.
     pub body: String,
 }
 
-impl fmt::Debug for Post {
+impl fmt::Debug for WebhookPost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Post").field("url", &"…").field("body", &self.body).finish()
     }
 }
 
-impl Message {
+impl NotificationMessage {
     /// The message for a receiver of this kind. `address` is what its variable holds; an error says
     /// what is wrong with that, without showing it.
     pub fn of(
         kind: NotifyKind,
-        happening: &Happening,
+        happening: &ProjectEvent,
         address: Option<&str>,
     ) -> Result<Self, String> {
         let (title, body) = (happening.title(), happening.text());
@@ -69,7 +69,7 @@ impl Message {
                 (url.to_owned(), json!(happening.report()))
             }
         };
-        Ok(Self::Post(Post { url, body: json.to_string() }))
+        Ok(Self::Post(WebhookPost { url, body: json.to_string() }))
     }
 }
 
@@ -83,7 +83,7 @@ fn checked(address: Option<&str>) -> Result<&str, String> {
     Ok(url)
 }
 
-fn command(happening: &Happening) -> Message {
+fn command(happening: &ProjectEvent) -> NotificationMessage {
     let env = vec![
         ("RALPH_EVENT", happening.on().as_str().to_owned()),
         ("RALPH_PROJECT", happening.project.clone()),
@@ -93,7 +93,7 @@ fn command(happening: &Happening) -> Message {
     ];
     // A variable cannot hold what ends it.
     let env = env.into_iter().map(|(name, value)| (name, value.replace('\0', " "))).collect();
-    Message::Command { env, stdin: format!("{}\n", json!(happening.report())) }
+    NotificationMessage::Command { env, stdin: format!("{}\n", json!(happening.report())) }
 }
 
 /// Slack reads `<…>` as a link or a call of everybody, so those three characters are escaped.
@@ -124,7 +124,7 @@ fn telegram(url: &str, text: &str) -> Result<(String, Value), String> {
 }
 
 /// The address is that of a topic; JSON goes to the server's root and names the topic.
-fn ntfy(url: &str, on: NotifyOn, title: &str, body: &str) -> Result<(String, Value), String> {
+fn ntfy(url: &str, on: NotifyEvent, title: &str, body: &str) -> Result<(String, Value), String> {
     let (path, query) = match url.split_once('?') {
         Some((path, query)) => (path, format!("?{query}")),
         None => (url, String::new()),
@@ -136,11 +136,11 @@ fn ntfy(url: &str, on: NotifyOn, title: &str, body: &str) -> Result<(String, Val
         .map(|at| path.split_at(at))
         .ok_or("the address for ntfy has to name a topic: `https://ntfy.sh/TOPIC`")?;
     let (priority, tag) = match on {
-        NotifyOn::Done => (3, "white_check_mark"),
-        NotifyOn::Failed => (4, "x"),
-        NotifyOn::Blocked => (4, "raising_hand"),
-        NotifyOn::Limit => (4, "hourglass"),
-        NotifyOn::Stopped => (3, "octagonal_sign"),
+        NotifyEvent::Done => (3, "white_check_mark"),
+        NotifyEvent::Failed => (4, "x"),
+        NotifyEvent::Blocked => (4, "raising_hand"),
+        NotifyEvent::Limit => (4, "hourglass"),
+        NotifyEvent::Stopped => (3, "octagonal_sign"),
     };
     let body = json!({
         "topic": topic.trim_start_matches('/'), "title": title, "message": body,

@@ -4,27 +4,30 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::config::{NotifyKind, NotifyOn};
+use crate::config::{NotifyEvent, NotifyKind};
 
-fn done() -> Happening {
-    let what = What::SpecDone {
+fn done() -> ProjectEvent {
+    let what = ProjectEventKind::SpecDone {
         spec: "feature-x.md".into(),
         commit: Some("3f2a9c1d5e6f708192a3".into()),
         tasks: 8,
         cost: Some(0.82),
         took_ms: 932_000,
     };
-    Happening { project: "shop".into(), at: "2025-01-20T10:15:33Z".into(), what }
+    ProjectEvent { project: "shop".into(), at: "2025-01-20T10:15:33Z".into(), what }
 }
 
-fn failed(why: &str) -> Happening {
+fn failed(why: &str) -> ProjectEvent {
     let kept = Some("ralph: failed feature-x".into());
-    Happening { what: What::SpecFailed { spec: "x.md".into(), why: why.into(), kept }, ..done() }
+    ProjectEvent {
+        what: ProjectEventKind::SpecFailed { spec: "x.md".into(), why: why.into(), kept },
+        ..done()
+    }
 }
 
-fn post(kind: NotifyKind, happening: &Happening, address: &str) -> (String, Value) {
-    match Message::of(kind, happening, Some(address)).unwrap() {
-        Message::Post(post) => (post.url, serde_json::from_str(&post.body).unwrap()),
+fn post(kind: NotifyKind, happening: &ProjectEvent, address: &str) -> (String, Value) {
+    match NotificationMessage::of(kind, happening, Some(address)).unwrap() {
+        NotificationMessage::Post(post) => (post.url, serde_json::from_str(&post.body).unwrap()),
         other => panic!("{other:?}"),
     }
 }
@@ -33,7 +36,7 @@ fn post(kind: NotifyKind, happening: &Happening, address: &str) -> (String, Valu
 fn every_happening_has_its_word_a_title_and_a_text() {
     let spec = Some("x.md".to_owned());
     let why = "which key signs the release?".to_owned();
-    let stopped = What::Stopped {
+    let stopped = ProjectEventKind::Stopped {
         why: "inbox empty".into(),
         needs: Vec::new(),
         done: 3,
@@ -44,36 +47,36 @@ fn every_happening_has_its_word_a_title_and_a_text() {
     for (what, word, title, text) in [
         (
             done().what,
-            NotifyOn::Done,
+            NotifyEvent::Done,
             "shop: feature-x.md is done",
             "8 tasks, 15m 32s, $0.82, commit 3f2a9c1d5e",
         ),
         (
             failed("no progress").what,
-            NotifyOn::Failed,
+            NotifyEvent::Failed,
             "shop: x.md failed",
             "no progress\nIts work is kept: ralph: failed feature-x",
         ),
         (
-            What::NeedsPerson { spec: spec.clone(), why: why.clone() },
-            NotifyOn::Blocked,
+            ProjectEventKind::NeedsPerson { spec: spec.clone(), why: why.clone() },
+            NotifyEvent::Blocked,
             "shop: a person is needed: x.md",
             "which key signs the release?",
         ),
         (
-            What::LimitReached { spec: None, why: "$10.00 are spent".into() },
-            NotifyOn::Limit,
+            ProjectEventKind::LimitReached { spec: None, why: "$10.00 are spent".into() },
+            NotifyEvent::Limit,
             "shop: a limit was reached",
             "$10.00 are spent",
         ),
         (
             stopped,
-            NotifyOn::Stopped,
+            NotifyEvent::Stopped,
             "shop: the agent stopped",
             "inbox empty\n3 done, 1 failed, cost unknown, 1h 23m",
         ),
     ] {
-        let happening = Happening { what, ..done() };
+        let happening = ProjectEvent { what, ..done() };
         assert_eq!(happening.on(), word);
         assert_eq!((happening.title().as_str(), happening.text().as_str()), (title, text));
     }
@@ -81,7 +84,8 @@ fn every_happening_has_its_word_a_title_and_a_text() {
 
 #[test]
 fn a_command_gets_variables_and_json() {
-    let Message::Command { env, stdin } = Message::of(NotifyKind::Command, &done(), None).unwrap()
+    let NotificationMessage::Command { env, stdin } =
+        NotificationMessage::of(NotifyKind::Command, &done(), None).unwrap()
     else {
         panic!("another shape")
     };
@@ -120,7 +124,7 @@ fn telegram_needs_a_chat_and_ntfy_a_topic() {
     );
     for (kind, address) in [(NotifyKind::Telegram, bot), (NotifyKind::Ntfy, "https://ntfy.example")]
     {
-        let error = Message::of(kind, &done(), Some(address)).unwrap_err();
+        let error = NotificationMessage::of(kind, &done(), Some(address)).unwrap_err();
         assert!(error.starts_with("the address for ") && !error.contains("secret"), "{error}");
     }
 }
@@ -128,29 +132,31 @@ fn telegram_needs_a_chat_and_ntfy_a_topic() {
 #[test]
 fn an_address_is_never_shown() {
     let secret = "https://hooks.example/T/B/secret";
-    let message = Message::of(NotifyKind::Webhook, &done(), Some(secret)).unwrap();
+    let message = NotificationMessage::of(NotifyKind::Webhook, &done(), Some(secret)).unwrap();
     assert!(!format!("{message:?}").contains("secret"));
     for bad in ["", "secret", "file:///secret", "https://a.example/sec\nret", "ftp://secret"] {
-        let error = Message::of(NotifyKind::Slack, &done(), Some(bad)).unwrap_err();
+        let error = NotificationMessage::of(NotifyKind::Slack, &done(), Some(bad)).unwrap_err();
         assert!(!error.contains("secret"), "{error}");
     }
-    assert!(Message::of(NotifyKind::Slack, &done(), None).unwrap_err().contains("not set"));
+    assert!(
+        NotificationMessage::of(NotifyKind::Slack, &done(), None).unwrap_err().contains("not set")
+    );
 }
 
 proptest! {
     #[test]
     fn no_text_breaks_a_message(why in any::<String>(), spec in any::<String>()) {
-        let what = What::SpecFailed { spec, why, kept: None };
-        let happening = Happening { what, ..done() };
+        let what = ProjectEventKind::SpecFailed { spec, why, kept: None };
+        let happening = ProjectEvent { what, ..done() };
         prop_assert_eq!(happening.title().lines().count(), 1);
         for kind in NotifyKind::ALL {
             let address = "https://a.example/topic?chat_id=1";
-            match Message::of(kind, &happening, Some(address)) {
-                Ok(Message::Post(post)) => prop_assert!(!post.body.contains('\n')),
-                Ok(Message::Command { env, .. }) => {
+            match NotificationMessage::of(kind, &happening, Some(address)) {
+                Ok(NotificationMessage::Post(post)) => prop_assert!(!post.body.contains('\n')),
+                Ok(NotificationMessage::Command { env, .. }) => {
                     prop_assert!(env.iter().all(|(_, value)| !value.contains('\0')));
                 }
-                Ok(Message::Desktop { .. }) => {}
+                Ok(NotificationMessage::Desktop { .. }) => {}
                 Err(e) => prop_assert!(false, "{e}"),
             }
         }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::edit::Edit;
+use super::edit::PlanEdit;
 use super::graph;
 use super::input::TaskInput;
 use super::model::{Id, Plan, Task};
-use super::verbs::Refusal;
-use crate::format::Codec;
+use super::verbs::VerbRefusal;
+use crate::format::PlanCodec;
 use crate::text::nearest;
 
 /// Turn typed-in tasks into edits. A dependency is an id or the exact name of a task; inside the
@@ -15,10 +15,10 @@ use crate::text::nearest;
 /// label otherwise.
 pub fn add(
     plan: &Plan,
-    codec: &dyn Codec,
+    codec: &dyn PlanCodec,
     inputs: &[TaskInput],
     random: &mut dyn FnMut() -> String,
-) -> Result<Vec<Edit>, Refusal> {
+) -> Result<Vec<PlanEdit>, VerbRefusal> {
     let ids = choose_ids(plan, codec, inputs, random)?;
     let labels = labels(inputs, &ids);
     let mut tasks = Vec::with_capacity(inputs.len());
@@ -30,7 +30,7 @@ pub fn add(
             phase: plan.tasks.last().and_then(|last| last.phase.clone()),
             ..Task::default()
         };
-        input.apply_to(&mut task).map_err(|e| Refusal::Invalid(e.0))?;
+        input.apply_to(&mut task).map_err(|e| VerbRefusal::Invalid(e.0))?;
         for dep in input.deps.iter().flatten() {
             task.deps.push(resolve(plan, &labels, dep, &task.name)?);
         }
@@ -39,14 +39,14 @@ pub fn add(
     let all: Vec<&Task> = plan.tasks.iter().chain(&tasks).collect();
     if let Some(cycle) = graph::cycles(&all).first() {
         let path: Vec<&str> = cycle.iter().chain(cycle.first()).map(Id::as_str).collect();
-        return Err(Refusal::Invalid(format!("dependency cycle: {}", path.join(" → "))));
+        return Err(VerbRefusal::Invalid(format!("dependency cycle: {}", path.join(" → "))));
     }
-    Ok(tasks.into_iter().map(|task| Edit::AddTask { task, after: None }).collect())
+    Ok(tasks.into_iter().map(|task| PlanEdit::AddTask { task, after: None }).collect())
 }
 
 /// Dependencies given for an existing task must exist and must not close a circle.
-pub fn change_deps(plan: &Plan, task: &mut Task, deps: &[String]) -> Result<(), Refusal> {
-    let found: Result<Vec<Id>, Refusal> =
+pub fn change_deps(plan: &Plan, task: &mut Task, deps: &[String]) -> Result<(), VerbRefusal> {
+    let found: Result<Vec<Id>, VerbRefusal> =
         deps.iter().map(|dep| resolve(plan, &BTreeMap::new(), dep, &task.name)).collect();
     task.deps = found?;
     let all: Vec<&Task> = plan.tasks.iter().filter(|t| t.id != task.id).chain([&*task]).collect();
@@ -54,17 +54,17 @@ pub fn change_deps(plan: &Plan, task: &mut Task, deps: &[String]) -> Result<(), 
         None => Ok(()),
         Some(cycle) => {
             let path: Vec<&str> = cycle.iter().chain(cycle.first()).map(Id::as_str).collect();
-            Err(Refusal::Invalid(format!("dependency cycle: {}", path.join(" → "))))
+            Err(VerbRefusal::Invalid(format!("dependency cycle: {}", path.join(" → "))))
         }
     }
 }
 
 fn choose_ids(
     plan: &Plan,
-    codec: &dyn Codec,
+    codec: &dyn PlanCodec,
     inputs: &[TaskInput],
     random: &mut dyn FnMut() -> String,
-) -> Result<Vec<Id>, Refusal> {
+) -> Result<Vec<Id>, VerbRefusal> {
     let mut used: BTreeSet<Id> = plan
         .tasks
         .iter()
@@ -80,7 +80,7 @@ fn choose_ids(
         if let Some(id) = &given
             && !used.insert(id.clone())
         {
-            return Err(Refusal::Invalid(format!("the id {id} is already in use")));
+            return Err(VerbRefusal::Invalid(format!("the id {id} is already in use")));
         }
         ids.push(given);
     }
@@ -101,7 +101,7 @@ fn choose_ids(
 pub fn is_proper_id(id: &str, plan: &Plan) -> bool {
     let word =
         |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-    if plan.format == crate::format::Format::Jsonl {
+    if plan.format == crate::format::PlanFormat::Jsonl {
         return match id.split_once('-') {
             Some((kind, rest)) => {
                 kind.len() == 1
@@ -128,7 +128,12 @@ fn labels<'i>(inputs: &'i [TaskInput], ids: &[Id]) -> BTreeMap<&'i str, Id> {
     labels
 }
 
-fn resolve(plan: &Plan, labels: &BTreeMap<&str, Id>, dep: &str, name: &str) -> Result<Id, Refusal> {
+fn resolve(
+    plan: &Plan,
+    labels: &BTreeMap<&str, Id>,
+    dep: &str,
+    name: &str,
+) -> Result<Id, VerbRefusal> {
     if let Some(id) = labels.get(dep) {
         return Ok(id.clone());
     }
@@ -145,5 +150,5 @@ fn resolve(plan: &Plan, labels: &BTreeMap<&str, Id>, dep: &str, name: &str) -> R
         Some(near) => format!(" (did you mean {near}?)"),
         None => String::new(),
     };
-    Err(Refusal::Invalid(format!("`{name}` depends on {dep}, which does not exist{hint}")))
+    Err(VerbRefusal::Invalid(format!("`{name}` depends on {dep}, which does not exist{hint}")))
 }

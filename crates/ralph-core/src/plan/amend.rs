@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::add::{self, change_deps};
-use super::edit::{Edit, Retirement};
+use super::edit::{PlanEdit, Retirement};
 use super::input::TaskInput;
-use super::model::{Id, Plan, State, Task};
+use super::model::{Id, Plan, Task, TaskState};
 use super::verbs;
-use crate::format::{Codec, EditError};
+use crate::format::{EditError, PlanCodec};
 use crate::handoff::{LooseFields, PlanAmendment};
 use crate::text::{clip, one_line};
 
@@ -23,7 +23,7 @@ const REASON: usize = 200;
 
 /// On whose behalf amendments are made.
 #[derive(Clone, Copy, Debug)]
-pub struct Amender<'a> {
+pub struct AmendmentAuthor<'a> {
     /// The task that is worked on.
     pub current: Option<&'a Id>,
     /// Number of tasks and issues that the attempt has added so far, with commands or by hand.
@@ -99,10 +99,10 @@ impl std::fmt::Display for AmendmentOutcome {
 /// Make the amendments one after the other, each on the result of the ones before. A bad one is
 /// skipped, the others go on; too many at once are all refused.
 pub fn amend(
-    codec: &dyn Codec,
+    codec: &dyn PlanCodec,
     text: &str,
     amendments: &[PlanAmendment],
-    by: Amender<'_>,
+    by: AmendmentAuthor<'_>,
     random: &mut dyn FnMut() -> String,
 ) -> Result<(String, Vec<AmendmentOutcome>), EditError> {
     let mut text = text.to_owned();
@@ -139,7 +139,7 @@ pub fn amend(
                 room -= 1;
                 let changed = amendment.changes.as_ref().and_then(LooseFields::as_object);
                 outcome.fields = changed.into_iter().flat_map(|c| c.keys().cloned()).collect();
-                if let Some(Edit::AddTask { task, .. }) = edits.first() {
+                if let Some(PlanEdit::AddTask { task, .. }) = edits.first() {
                     outcome.id = Some(task.id.clone());
                     outcome.name = task.name.clone();
                 }
@@ -154,11 +154,11 @@ pub fn amend(
 /// The guard rails: what a backend may change, decided for one amendment.
 fn judge(
     plan: &Plan,
-    codec: &dyn Codec,
+    codec: &dyn PlanCodec,
     amendment: &PlanAmendment,
-    by: Amender<'_>,
+    by: AmendmentAuthor<'_>,
     random: &mut dyn FnMut() -> String,
-) -> Result<Vec<Edit>, String> {
+) -> Result<Vec<PlanEdit>, String> {
     match amendment.action.as_str() {
         "add" => judge_add(plan, codec, amendment, random),
         "modify" => judge_modify(plan, amendment, by.current),
@@ -169,10 +169,10 @@ fn judge(
 
 fn judge_add(
     plan: &Plan,
-    codec: &dyn Codec,
+    codec: &dyn PlanCodec,
     amendment: &PlanAmendment,
     random: &mut dyn FnMut() -> String,
-) -> Result<Vec<Edit>, String> {
+) -> Result<Vec<PlanEdit>, String> {
     let object = amendment.task.as_ref().and_then(LooseFields::as_object);
     let object = object.ok_or("`add` needs a `task`")?;
     let input = TaskInput::from_object(object).map_err(|e| e.0)?;
@@ -185,7 +185,7 @@ fn judge_add(
     let mut edits = add::add(plan, codec, &[input], random).map_err(|e| e.to_string())?;
     if let Some(id) = amendment.after.as_deref().map(Id::new) {
         plan.task(&id).ok_or_else(|| format!("`after` names {id}, which does not exist"))?;
-        if let Some(Edit::AddTask { after, .. }) = edits.first_mut() {
+        if let Some(PlanEdit::AddTask { after, .. }) = edits.first_mut() {
             *after = Some(id);
         }
     }
@@ -196,7 +196,7 @@ fn judge_modify(
     plan: &Plan,
     amendment: &PlanAmendment,
     current: Option<&Id>,
-) -> Result<Vec<Edit>, String> {
+) -> Result<Vec<PlanEdit>, String> {
     let task = named(plan, amendment)?;
     let changes = amendment.changes.as_ref().and_then(LooseFields::as_object);
     let changes = changes.ok_or("`modify` needs `changes`")?;
@@ -215,7 +215,7 @@ fn judge_modify(
     let input = TaskInput::from_object(&rest).map_err(|e| e.0)?;
     // In `changes` a description is one, also for tasks that have nothing else to go by.
     let input = match (rest.contains_key("description"), plan.format) {
-        (true, crate::format::Format::Deluxe) if !rest.contains_key("title") => {
+        (true, crate::format::PlanFormat::Deluxe) if !rest.contains_key("title") => {
             TaskInput { notes: input.name.clone(), name: None, ..input }
         }
         _ => input,
@@ -227,20 +227,20 @@ fn judge_modify(
     if new == *task {
         return Err("nothing would change".into());
     }
-    Ok(vec![Edit::UpdateTask(new)])
+    Ok(vec![PlanEdit::UpdateTask(new)])
 }
 
 /// A backend may reopen or skip other tasks. Done is what ralph proves, nobody claims it here.
-fn judge_status(task: &Task, status: &Value, current: Option<&Id>) -> Result<State, String> {
+fn judge_status(task: &Task, status: &Value, current: Option<&Id>) -> Result<TaskState, String> {
     if current == Some(&task.id) {
         return Err("the status of the current task is not the agent's to change".into());
     }
     match status.as_str() {
-        Some("pending") if matches!(task.state, State::Done | State::Accepted) => {
+        Some("pending") if matches!(task.state, TaskState::Done | TaskState::Accepted) => {
             Err("done work is not reopened by an amendment".into())
         }
-        Some("pending") => Ok(State::Pending),
-        Some("blocked") if task.state.is_open() => Ok(State::Blocked("by an amendment".into())),
+        Some("pending") => Ok(TaskState::Pending),
+        Some("blocked") if task.state.is_open() => Ok(TaskState::Blocked("by an amendment".into())),
         Some(word) => Err(format!("an amendment cannot set the status `{word}`")),
         None => Err("`status` must be a text".into()),
     }
@@ -251,14 +251,14 @@ fn judge_remove(
     amendment: &PlanAmendment,
     current: Option<&Id>,
     at: &str,
-) -> Result<Vec<Edit>, String> {
+) -> Result<Vec<PlanEdit>, String> {
     let task = named(plan, amendment)?;
     if current == Some(&task.id) {
         return Err("the current task cannot remove itself".into());
     }
     let reason = amendment.reason.as_deref();
     let edits = verbs::delete(plan, &task.id, reason, at).map_err(|e| e.to_string())?;
-    debug_assert!(matches!(edits[..], [Edit::Retire { how: Retirement::Deleted, .. }]));
+    debug_assert!(matches!(edits[..], [PlanEdit::Retire { how: Retirement::Deleted, .. }]));
     Ok(edits)
 }
 

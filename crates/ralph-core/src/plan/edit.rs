@@ -17,7 +17,7 @@ pub enum Retirement {
 /// One change of a plan. The edits of one batch concern different items, so that a codec may work
 /// out all of them against the same old text.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Edit {
+pub enum PlanEdit {
     /// A new task, in whatever state it is, at the end or right after another one.
     AddTask {
         /// The task; its id is already chosen (progress.md derives its own and ignores it).

@@ -10,23 +10,23 @@ use super::model::{Id, Task};
 /// Nodes are positions in the slice that the graph was built from. Dependencies outside the set are
 /// left out.
 #[derive(Debug)]
-pub(super) struct Graph {
+pub(super) struct TaskGraph {
     /// For each task, those that it needs.
-    pub(super) needs: Lists,
+    pub(super) needs: AdjacencyLists,
     /// For each task, those that need it.
-    pub(super) needed_by: Lists,
+    pub(super) needed_by: AdjacencyLists,
     /// All tasks that are not part of or behind a cycle, each after those that it needs.
     pub(super) order: Vec<usize>,
 }
 
 /// A list for each task, all of them in one piece of memory: a large graph is walked in random order.
 #[derive(Debug, Default)]
-pub(super) struct Lists {
+pub(super) struct AdjacencyLists {
     ends: Vec<usize>,
     all: Vec<usize>,
 }
 
-impl Lists {
+impl AdjacencyLists {
     fn push(&mut self, list: &[usize]) {
         self.all.extend_from_slice(list);
         self.ends.push(self.all.len());
@@ -64,7 +64,7 @@ impl Lists {
     }
 }
 
-impl Index<usize> for Lists {
+impl Index<usize> for AdjacencyLists {
     type Output = [usize];
 
     fn index(&self, list: usize) -> &[usize] {
@@ -73,11 +73,11 @@ impl Index<usize> for Lists {
     }
 }
 
-impl Graph {
+impl TaskGraph {
     /// Build the graph of `tasks`. Of two tasks with one id the first counts.
     pub(super) fn new(tasks: &[&Task]) -> Self {
-        let at = index::Index::new(tasks.iter().enumerate().map(|(i, t)| (t.id.as_str(), i)));
-        let mut needs = Lists::default();
+        let at = index::IdIndex::new(tasks.iter().enumerate().map(|(i, t)| (t.id.as_str(), i)));
+        let mut needs = AdjacencyLists::default();
         for task in tasks {
             let mut deps: Vec<usize> =
                 task.deps.iter().filter_map(|d| at.get(d.as_str())).collect();
@@ -145,7 +145,7 @@ impl Graph {
 }
 
 /// Kahn's algorithm; what it cannot order is in or behind a cycle.
-fn order(needs: &Lists, needed_by: &Lists) -> Vec<usize> {
+fn order(needs: &AdjacencyLists, needed_by: &AdjacencyLists) -> Vec<usize> {
     let mut missing: Vec<usize> = needs.lengths().collect();
     let mut order: Vec<usize> = (0..needs.len()).filter(|&i| missing[i] == 0).collect();
     let mut head = 0;
@@ -163,7 +163,7 @@ fn order(needs: &Lists, needed_by: &Lists) -> Vec<usize> {
 
 /// The ids along each cycle among `tasks`.
 pub fn cycles(tasks: &[&Task]) -> Vec<Vec<Id>> {
-    Graph::new(tasks)
+    TaskGraph::new(tasks)
         .cycles()
         .into_iter()
         .map(|cycle| cycle.into_iter().map(|i| tasks[i].id.clone()).collect())

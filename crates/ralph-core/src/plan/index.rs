@@ -8,17 +8,17 @@ use std::cmp::Ordering;
 
 /// Map from ids to values. If two ids are equal, the first one counts.
 #[derive(Debug)]
-pub(super) struct Index<'p, T> {
-    sorted: Vec<(Key<'p>, T)>,
+pub(super) struct IdIndex<'p, T> {
+    sorted: Vec<(IdKey<'p>, T)>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Key<'p> {
+struct IdKey<'p> {
     head: u64,
     id: &'p str,
 }
 
-impl<'p> Key<'p> {
+impl<'p> IdKey<'p> {
     fn new(id: &'p str) -> Self {
         let mut head = [0; 8];
         for (to, from) in head.iter_mut().zip(id.bytes()) {
@@ -36,16 +36,16 @@ impl<'p> Key<'p> {
     }
 }
 
-impl<'p, T: Copy> Index<'p, T> {
+impl<'p, T: Copy> IdIndex<'p, T> {
     pub(super) fn new(list: impl Iterator<Item = (&'p str, T)>) -> Self {
-        let mut sorted: Vec<_> = list.map(|(id, what)| (Key::new(id), what)).collect();
+        let mut sorted: Vec<_> = list.map(|(id, what)| (IdKey::new(id), what)).collect();
         sorted.sort_by(|(a, _), (b, _)| a.order(b));
         sorted.dedup_by(|(later, _), (first, _)| later.order(first) == Ordering::Equal);
         Self { sorted }
     }
 
     pub(super) fn get(&self, id: &str) -> Option<T> {
-        let key = Key::new(id);
+        let key = IdKey::new(id);
         let place = self.sorted.binary_search_by(|(known, _)| known.order(&key)).ok()?;
         self.sorted.get(place).map(|(_, what)| *what)
     }
@@ -69,7 +69,7 @@ mod tests {
             for (place, id) in ids.iter().enumerate() {
                 map.entry(id.as_str()).or_insert(place);
             }
-            let index = Index::new(ids.iter().enumerate().map(|(place, id)| (id.as_str(), place)));
+            let index = IdIndex::new(ids.iter().enumerate().map(|(place, id)| (id.as_str(), place)));
             for id in ids.iter().chain([&other]) {
                 prop_assert_eq!(index.get(id), map.get(id.as_str()).copied());
             }

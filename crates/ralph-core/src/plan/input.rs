@@ -8,7 +8,7 @@ use crate::text::nearest;
 /// A typed-in task that cannot be taken, in plain words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct InputError(pub String);
+pub struct TaskInputError(pub String);
 
 /// Fields of a task as a person or an agent typed them. Absent fields are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ const IGNORED: [&str; 5] = ["t", "s", "status", "order", "state"];
 
 impl TaskInput {
     /// Read the text of one JSON object.
-    pub fn from_text(text: &str) -> Result<Self, InputError> {
+    pub fn from_text(text: &str) -> Result<Self, TaskInputError> {
         match read_json(text)? {
             Value::Object(object) => Self::from_object(&object),
             _ => Err(wrong("a task", "a JSON object")),
@@ -76,7 +76,7 @@ impl TaskInput {
     }
 
     /// Read a task from a JSON object. Unknown fields are an error.
-    pub fn from_object(object: &Map<String, Value>) -> Result<Self, InputError> {
+    pub fn from_object(object: &Map<String, Value>) -> Result<Self, TaskInputError> {
         let mut input = Self::default();
         let only_description = !object.contains_key("name") && !object.contains_key("title");
         for (key, value) in object {
@@ -97,7 +97,7 @@ impl TaskInput {
         Ok(input)
     }
 
-    fn take(&mut self, field: &str, key: &str, value: &Value) -> Result<(), InputError> {
+    fn take(&mut self, field: &str, key: &str, value: &Value) -> Result<(), TaskInputError> {
         match field {
             "id" => self.id = Some(one_line(key, text(key, value)?)?),
             "name" => self.name = Some(one_line(key, text(key, value)?)?),
@@ -125,10 +125,10 @@ impl TaskInput {
 
     /// Write what was said into a task. Dependencies are resolved by the caller, since they may be
     /// labels; ids of a task never change.
-    pub fn apply_to(&self, task: &mut Task) -> Result<(), InputError> {
+    pub fn apply_to(&self, task: &mut Task) -> Result<(), TaskInputError> {
         if let Some(name) = &self.name {
             if name.trim().is_empty() {
-                return Err(InputError("a task needs a name".into()));
+                return Err(TaskInputError("a task needs a name".into()));
             }
             task.name = name.trim().to_owned();
         }
@@ -170,10 +170,10 @@ fn set(slot: &mut Option<String>, said: &Option<String>) {
 }
 
 /// Read the argument of `ralph task add`: an object, an array of objects, or a plain name.
-pub fn read_tasks(argument: &str) -> Result<Vec<TaskInput>, InputError> {
+pub fn read_tasks(argument: &str) -> Result<Vec<TaskInput>, TaskInputError> {
     let trimmed = argument.trim();
     if trimmed.is_empty() {
-        return Err(InputError("a task needs a name".into()));
+        return Err(TaskInputError("a task needs a name".into()));
     }
     if !trimmed.starts_with(['{', '[']) {
         return Ok(vec![TaskInput {
@@ -186,7 +186,7 @@ pub fn read_tasks(argument: &str) -> Result<Vec<TaskInput>, InputError> {
         other => vec![other],
     };
     if items.is_empty() {
-        return Err(InputError("the array has no tasks in it".into()));
+        return Err(TaskInputError("the array has no tasks in it".into()));
     }
     let several = items.len() > 1;
     items
@@ -198,48 +198,52 @@ pub fn read_tasks(argument: &str) -> Result<Vec<TaskInput>, InputError> {
                 .and_then(TaskInput::from_object)
                 .and_then(|input| match &input.name {
                     Some(name) if !name.trim().is_empty() => Ok(input),
-                    _ => Err(InputError("a task needs a name".into())),
+                    _ => Err(TaskInputError("a task needs a name".into())),
                 })
-                .map_err(|e| if several { InputError(format!("task {}: {e}", i + 1)) } else { e })
+                .map_err(
+                    |e| if several { TaskInputError(format!("task {}: {e}", i + 1)) } else { e },
+                )
         })
         .collect()
 }
 
 /// The strict reader: duplicate keys are a mistake that serde_json would hide.
-fn read_json(text: &str) -> Result<Value, InputError> {
+fn read_json(text: &str) -> Result<Value, TaskInputError> {
     match crate::json::parse(text) {
         Ok(node) => Ok(node.to_value(text)),
-        Err(e) => Err(InputError(format!("not valid JSON: {e}"))),
+        Err(e) => Err(TaskInputError(format!("not valid JSON: {e}"))),
     }
 }
 
-fn unknown_field(key: &str) -> InputError {
+fn unknown_field(key: &str) -> TaskInputError {
     let names = FIELDS.iter().flat_map(|(_, names)| names.iter().copied());
     match nearest(key, names) {
-        Some(near) => InputError(format!("unknown field `{key}` (did you mean `{near}`?)")),
+        Some(near) => TaskInputError(format!("unknown field `{key}` (did you mean `{near}`?)")),
         None => {
             let known: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
-            InputError(format!("unknown field `{key}`; a task has {}", known.join(", ")))
+            TaskInputError(format!("unknown field `{key}`; a task has {}", known.join(", ")))
         }
     }
 }
 
-fn wrong(key: &str, expected: &str) -> InputError {
-    InputError(format!("`{key}` must be {expected}"))
+fn wrong(key: &str, expected: &str) -> TaskInputError {
+    TaskInputError(format!("`{key}` must be {expected}"))
 }
 
-fn text(key: &str, value: &Value) -> Result<String, InputError> {
+fn text(key: &str, value: &Value) -> Result<String, TaskInputError> {
     value.as_str().map(str::to_owned).ok_or_else(|| wrong(key, "a text"))
 }
 
-fn one_line(key: &str, text: String) -> Result<String, InputError> {
+fn one_line(key: &str, text: String) -> Result<String, TaskInputError> {
     if text.contains(['\n', '\r']) {
-        return Err(InputError(format!("`{key}` must be one line; longer text goes into `notes`")));
+        return Err(TaskInputError(format!(
+            "`{key}` must be one line; longer text goes into `notes`"
+        )));
     }
     Ok(text)
 }
 
-fn texts(key: &str, value: &Value) -> Result<Vec<String>, InputError> {
+fn texts(key: &str, value: &Value) -> Result<Vec<String>, TaskInputError> {
     match value {
         Value::String(one) => Ok(vec![one.clone()]),
         Value::Array(items) => items.iter().map(|item| text(key, item)).collect(),
@@ -248,11 +252,11 @@ fn texts(key: &str, value: &Value) -> Result<Vec<String>, InputError> {
     }
 }
 
-fn number(key: &str, value: &Value) -> Result<u32, InputError> {
+fn number(key: &str, value: &Value) -> Result<u32, TaskInputError> {
     value.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or_else(|| wrong(key, "a whole number"))
 }
 
-fn priority(value: &Value) -> Result<Option<Priority>, InputError> {
+fn priority(value: &Value) -> Result<Option<Priority>, TaskInputError> {
     if value.is_null() {
         return Ok(None);
     }

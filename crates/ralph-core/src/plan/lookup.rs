@@ -1,11 +1,11 @@
 //! Finding records: scope, and what became of an id.
 
-use super::index::Index;
-use super::model::{Id, Issue, Plan, State, Task, Tombstone, TombstoneKind};
+use super::index::IdIndex;
+use super::model::{Id, Issue, Plan, Task, TaskState, Tombstone, TombstoneKind};
 
 /// Fate of the task with an id: live, gone for a reason, or unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate<'p> {
+pub enum LookedUpTask<'p> {
     /// The task is in the plan.
     Live(&'p Task),
     /// The task was verified and has left the plan.
@@ -20,7 +20,7 @@ pub enum Fate<'p> {
 
 /// Whose word is enough for a dependency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Trust {
+pub enum DependencyTrust {
     /// Only accepted work counts: `ralph build`.
     #[default]
     Verified,
@@ -28,13 +28,13 @@ pub enum Trust {
     Claimed,
 }
 
-impl Fate<'_> {
+impl LookedUpTask<'_> {
     /// Whether a dependency on this task is satisfied.
-    pub fn satisfies(self, trust: Trust) -> bool {
+    pub fn satisfies(self, trust: DependencyTrust) -> bool {
         match self {
             Self::Live(task) => match task.state {
-                State::Accepted => true,
-                State::Done => trust == Trust::Claimed,
+                TaskState::Accepted => true,
+                TaskState::Done => trust == DependencyTrust::Claimed,
                 _ => false,
             },
             Self::Accepted => true,
@@ -45,30 +45,30 @@ impl Fate<'_> {
 
 /// Ids to records, built once for many questions.
 #[derive(Debug)]
-pub struct Lookup<'p> {
-    live: Index<'p, &'p Task>,
-    buried: Index<'p, &'p Tombstone>,
+pub struct PlanLookup<'p> {
+    live: IdIndex<'p, &'p Task>,
+    buried: IdIndex<'p, &'p Tombstone>,
 }
 
-impl<'p> Lookup<'p> {
+impl<'p> PlanLookup<'p> {
     /// Index a plan. Of two live tasks with one id the first counts; validation reports the other.
     pub fn new(plan: &'p Plan) -> Self {
-        let live = Index::new(plan.tasks.iter().map(|t| (t.id.as_str(), t)));
+        let live = IdIndex::new(plan.tasks.iter().map(|t| (t.id.as_str(), t)));
         // The last record about an id is the one that holds.
-        let buried = Index::new(plan.tombstones.iter().rev().map(|t| (t.id.as_str(), t)));
+        let buried = IdIndex::new(plan.tombstones.iter().rev().map(|t| (t.id.as_str(), t)));
         Self { live, buried }
     }
 
     /// Return the fate of `id`. A live task outranks earlier tasks with the same id.
-    pub fn fate(&self, id: &Id) -> Fate<'p> {
+    pub fn fate(&self, id: &Id) -> LookedUpTask<'p> {
         if let Some(task) = self.live.get(id.as_str()) {
-            return Fate::Live(task);
+            return LookedUpTask::Live(task);
         }
         match self.buried.get(id.as_str()).map(|t| t.kind) {
-            Some(TombstoneKind::Accept) => Fate::Accepted,
-            Some(TombstoneKind::Reject) => Fate::Failed,
-            Some(TombstoneKind::Delete) => Fate::Skipped,
-            None => Fate::Unknown,
+            Some(TombstoneKind::Accept) => LookedUpTask::Accepted,
+            Some(TombstoneKind::Reject) => LookedUpTask::Failed,
+            Some(TombstoneKind::Delete) => LookedUpTask::Skipped,
+            None => LookedUpTask::Unknown,
         }
     }
 
@@ -110,7 +110,7 @@ impl Plan {
 
     /// The last record of each task that left the plan and is not back, in file order.
     pub fn buried(&self) -> impl Iterator<Item = &Tombstone> {
-        let lookup = Lookup::new(self);
+        let lookup = PlanLookup::new(self);
         self.tombstones.iter().filter(move |stone| {
             lookup.task(&stone.id).is_none()
                 && lookup.tombstone(&stone.id).is_some_and(|last| std::ptr::eq(last, *stone))
@@ -135,9 +135,9 @@ fn exhume(stone: &Tombstone) -> Task {
         ..Task::default()
     });
     task.state = match stone.kind {
-        TombstoneKind::Accept => State::Accepted,
-        TombstoneKind::Reject => State::Failed(stone.reason.clone()),
-        TombstoneKind::Delete => State::Skipped,
+        TombstoneKind::Accept => TaskState::Accepted,
+        TombstoneKind::Reject => TaskState::Failed(stone.reason.clone()),
+        TombstoneKind::Delete => TaskState::Skipped,
     };
     task
 }

@@ -4,7 +4,7 @@
 //!
 //! [`Plan`] is what a file says. [`stage()`], [`next_task`] and [`prioritize()`] are functions of it
 //! and of nothing else, so two terminals that ask get the same answer. The verbs ([`verbs`], [`add`],
-//! [`amend()`]) turn a wish into [`Edit`]s or into a [`Refusal`]; a codec turns edits into text.
+//! [`amend()`]) turn a wish into [`PlanEdit`]s or into a [`VerbRefusal`]; a codec turns edits into text.
 
 pub mod add;
 mod amend;
@@ -23,17 +23,17 @@ pub mod verbs;
 #[cfg(test)]
 mod plan_tests;
 
-pub use amend::{Amender, AmendmentOutcome, MAX_AMENDMENTS, amend};
-pub use edit::{Edit, Retirement};
+pub use amend::{AmendmentAuthor, AmendmentOutcome, MAX_AMENDMENTS, amend};
+pub use edit::{PlanEdit, Retirement};
 pub use graph::cycles;
-pub use input::{InputError, TaskInput, read_tasks};
-pub use lookup::{Fate, Lookup, Trust};
+pub use input::{TaskInput, TaskInputError, read_tasks};
+pub use lookup::{DependencyTrust, LookedUpTask, PlanLookup};
 pub use model::{
-    Gate, Id, Issue, Kill, KillReason, Plan, PlanConfig, Priority, SpecAccepted, SpecEntry, State,
-    Task, TaskStateName, Tombstone, TombstoneKind,
+    AcceptedSpec, Id, Issue, KillReason, KilledRun, Plan, PlanConfig, PlanGate, Priority,
+    SpecEntry, Task, TaskState, TaskStateName, Tombstone, TombstoneKind,
 };
-pub use prioritize::{Counts, Prioritized, Size, is_explicit, prioritize, size};
+pub use prioritize::{PriorityCounts, PriorityUpdate, TaskSize, is_explicit, prioritize, size};
 pub use select::{Obstacle, next_task, obstacle, obstacles, runnable};
-pub use stage::{Item, Stage, next, stage};
-pub use validate::{Finding, Severity, duplicate_ids, vague, validate};
-pub use verbs::{Refusal, TaskVerb};
+pub use stage::{Stage, StageItem, next, stage};
+pub use validate::{PlanFinding, PlanSeverity, duplicate_ids, vague, validate};
+pub use verbs::{TaskVerb, VerbRefusal};

@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::format::Format;
+use crate::format::PlanFormat;
 use crate::word_enum::word_enum;
 
 /// The name of a task or an issue, unique in its plan.
@@ -64,7 +64,7 @@ word_enum! {
 
 /// A killed run: why, and where its log is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Kill {
+pub struct KilledRun {
     /// Reason why the run was killed.
     #[serde(rename = "kill_reason")]
     pub reason: KillReason,
@@ -77,7 +77,7 @@ pub struct Kill {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "state", content = "reason", rename_all = "snake_case")]
 #[schemars(rename = "TaskState")]
-pub enum State {
+pub enum TaskState {
     /// The task still has to be done.
     #[default]
     Pending,
@@ -88,7 +88,7 @@ pub enum State {
     /// The work is verified.
     Accepted,
     /// The run of the task was killed. The task has to be broken down.
-    Killed(Kill),
+    Killed(KilledRun),
     /// Cannot go on, with the reason.
     Blocked(String),
     /// Given up after all retries, with the last reason where one is known.
@@ -98,7 +98,7 @@ pub enum State {
 }
 
 word_enum! {
-    /// A [`State`] without its reason.
+    /// A [`TaskState`] without its reason.
     TaskStateName {
         /// To be done.
         Pending = "pending",
@@ -121,7 +121,7 @@ word_enum! {
     }
 }
 
-impl State {
+impl TaskState {
     /// The state without its reason.
     pub fn name(&self) -> TaskStateName {
         match self {
@@ -160,7 +160,7 @@ pub struct Task {
     pub spec: Option<String>,
     /// State of the task.
     #[serde(flatten)]
-    pub state: State,
+    pub state: TaskState,
     /// Whatever helps to do it. plan.json: the description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
@@ -233,7 +233,7 @@ pub struct Issue {
     pub priority: Option<Priority>,
     /// Reason and log, if the investigation of the issue was killed.
     #[serde(flatten)]
-    pub kill: Option<Kill>,
+    pub kill: Option<KilledRun>,
     /// The task whose failure it reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_from: Option<Id>,
@@ -295,7 +295,7 @@ pub struct Tombstone {
 
 /// A spec that was found satisfied as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpecAccepted {
+pub struct AcceptedSpec {
     /// Name of the spec.
     pub spec: String,
     /// Time of the acceptance, if the record has one.
@@ -323,7 +323,7 @@ pub struct SpecEntry {
 
 /// A gate that the plan file itself names (implementation.json's `qualityGates`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gate {
+pub struct PlanGate {
     /// Short name of the gate.
     pub name: String,
     /// Shell command of the gate.
@@ -353,7 +353,7 @@ pub struct PlanConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The format it was read from.
-    pub format: Format,
+    pub format: PlanFormat,
     /// For people: the project's or plan's name, where the file has one.
     pub title: Option<String>,
     /// Specs the file describes, in file order.
@@ -367,9 +367,9 @@ pub struct Plan {
     /// History in file order (plan.jsonl only).
     pub tombstones: Vec<Tombstone>,
     /// Specs accepted as a whole (plan.jsonl only).
-    pub accepted_specs: Vec<SpecAccepted>,
+    pub accepted_specs: Vec<AcceptedSpec>,
     /// Gates that the plan file names.
-    pub gates: Vec<Gate>,
+    pub gates: Vec<PlanGate>,
     /// Settings that the plan file contains.
     pub config: PlanConfig,
     /// Types of records that mean nothing to ralph and are kept (plan.jsonl only).
@@ -380,7 +380,7 @@ pub struct Plan {
 
 impl Plan {
     /// A plan with nothing in it.
-    pub fn empty(format: Format) -> Self {
+    pub fn empty(format: PlanFormat) -> Self {
         Self {
             format,
             title: None,

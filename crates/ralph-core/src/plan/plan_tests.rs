@@ -1,7 +1,7 @@
 //! The promises of the pure plan functions.
 
 use super::*;
-use crate::format::Format;
+use crate::format::PlanFormat;
 
 fn task(id: &str, deps: &[&str]) -> Task {
     Task {
@@ -13,16 +13,16 @@ fn task(id: &str, deps: &[&str]) -> Task {
 }
 
 fn plan(tasks: Vec<Task>) -> Plan {
-    Plan { tasks, ..Plan::empty(Format::Jsonl) }
+    Plan { tasks, ..Plan::empty(PlanFormat::Jsonl) }
 }
 
-fn with_state(mut t: Task, state: State) -> Task {
+fn with_state(mut t: Task, state: TaskState) -> Task {
     t.state = state;
     t
 }
 
-fn killed() -> State {
-    State::Killed(Kill { reason: KillReason::Timeout, log: None })
+fn killed() -> TaskState {
+    TaskState::Killed(KilledRun { reason: KillReason::Timeout, log: None })
 }
 
 fn ids(tasks: &[&Task]) -> Vec<String> {
@@ -42,7 +42,7 @@ mod stages {
         let mut p = plan(vec![
             with_state(task("t-kill", &[]), killed()),
             task("t-open", &[]),
-            with_state(task("t-done", &[]), State::Done),
+            with_state(task("t-done", &[]), TaskState::Done),
         ]);
         p.issues.push(Issue { id: "i-1".into(), desc: "why?".into(), ..Issue::default() });
         assert_eq!(stage(&p), Stage::Decompose);
@@ -62,12 +62,12 @@ mod stages {
         p.issues.push(Issue { id: "i-1".into(), ..Issue::default() });
         p.issues.push(Issue {
             id: "i-2".into(),
-            kill: Some(Kill { reason: KillReason::ContextLimit, log: None }),
+            kill: Some(KilledRun { reason: KillReason::ContextLimit, log: None }),
             ..Issue::default()
         });
         let (stage, items) = next(&p);
         assert_eq!(stage, Stage::Decompose);
-        assert!(matches!(items[..], [Item::Issue(i)] if i.id == Id::from("i-2")));
+        assert!(matches!(items[..], [StageItem::Issue(i)] if i.id == Id::from("i-2")));
     }
 
     #[test]
@@ -75,21 +75,21 @@ mod stages {
         let p = plan(vec![task("t-a", &["t-gone"])]);
         let (stage, items) = next(&p);
         assert_eq!(stage, Stage::Blocked);
-        let [Item::Stuck { why, .. }] = &items[..] else { panic!("{items:?}") };
+        let [StageItem::Stuck { why, .. }] = &items[..] else { panic!("{items:?}") };
         assert_eq!(why.to_string(), "needs t-gone, which does not exist");
     }
 
     #[test]
     fn a_failed_task_is_not_complete() {
-        let p = plan(vec![with_state(task("t-a", &[]), State::Failed(None))]);
+        let p = plan(vec![with_state(task("t-a", &[]), TaskState::Failed(None))]);
         assert_eq!(stage(&p), Stage::Blocked);
     }
 
     #[test]
     fn skipped_and_accepted_tasks_alone_are_complete() {
         let p = plan(vec![
-            with_state(task("t-a", &[]), State::Skipped),
-            with_state(task("t-b", &[]), State::Accepted),
+            with_state(task("t-a", &[]), TaskState::Skipped),
+            with_state(task("t-b", &[]), TaskState::Accepted),
         ]);
         assert_eq!(stage(&p), Stage::Complete);
     }
@@ -116,16 +116,16 @@ mod selection {
             Task { priority: Some(Priority::High), ..task("t-4", &[]) },
             task("t-5", &[]),
         ]);
-        assert_eq!(ids(&runnable(&p, Trust::Claimed)), ["t-4", "t-1", "t-5", "t-2"]);
-        assert_eq!(next_task(&p, Trust::Claimed).map(|t| t.id.as_str()), Some("t-4"));
+        assert_eq!(ids(&runnable(&p, DependencyTrust::Claimed)), ["t-4", "t-1", "t-5", "t-2"]);
+        assert_eq!(next_task(&p, DependencyTrust::Claimed).map(|t| t.id.as_str()), Some("t-4"));
     }
 
     #[test]
     fn a_claimed_dependency_is_enough_in_construct_only() {
-        let p = plan(vec![with_state(task("t-1", &[]), State::Done), task("t-2", &["t-1"])]);
-        assert_eq!(ids(&runnable(&p, Trust::Claimed)), ["t-2"]);
-        assert!(runnable(&p, Trust::Verified).is_empty());
-        let why = obstacles(&p, Trust::Verified);
+        let p = plan(vec![with_state(task("t-1", &[]), TaskState::Done), task("t-2", &["t-1"])]);
+        assert_eq!(ids(&runnable(&p, DependencyTrust::Claimed)), ["t-2"]);
+        assert!(runnable(&p, DependencyTrust::Verified).is_empty());
+        let why = obstacles(&p, DependencyTrust::Verified);
         assert_eq!(why[0].1, Obstacle::Unverified("t-1".into()));
     }
 
@@ -133,7 +133,7 @@ mod selection {
     fn an_accept_tombstone_satisfies_a_dependency() {
         let mut p = plan(vec![task("t-2", &["t-1"])]);
         p.tombstones.push(stone(TombstoneKind::Accept, "t-1"));
-        assert_eq!(ids(&runnable(&p, Trust::Verified)), ["t-2"]);
+        assert_eq!(ids(&runnable(&p, DependencyTrust::Verified)), ["t-2"]);
     }
 
     #[test]
@@ -142,12 +142,12 @@ mod selection {
             task("t-a", &["t-failed"]),
             task("t-b", &["t-skipped"]),
             task("t-c", &["t-live"]),
-            with_state(task("t-live", &[]), State::Skipped),
+            with_state(task("t-live", &[]), TaskState::Skipped),
         ]);
         p.tombstones.push(stone(TombstoneKind::Reject, "t-failed"));
         p.tombstones.push(stone(TombstoneKind::Delete, "t-skipped"));
         let why: Vec<String> =
-            obstacles(&p, Trust::Claimed).iter().map(|(_, o)| o.to_string()).collect();
+            obstacles(&p, DependencyTrust::Claimed).iter().map(|(_, o)| o.to_string()).collect();
         assert_eq!(
             why,
             [
@@ -160,23 +160,23 @@ mod selection {
 
     #[test]
     fn a_running_mark_left_by_a_crash_does_not_block() {
-        let p = plan(vec![task("t-1", &[]), with_state(task("t-2", &[]), State::Running)]);
-        assert_eq!(ids(&runnable(&p, Trust::Verified)), ["t-2", "t-1"]);
+        let p = plan(vec![task("t-1", &[]), with_state(task("t-2", &[]), TaskState::Running)]);
+        assert_eq!(ids(&runnable(&p, DependencyTrust::Verified)), ["t-2", "t-1"]);
     }
 
     #[test]
     fn specs_of_an_implementation_plan_come_in_their_order() {
         let of = |id: &str, spec: &str| Task { spec: Some(spec.into()), ..task(id, &[]) };
         let mut p = Plan {
-            format: Format::Implementation,
+            format: PlanFormat::Implementation,
             tasks: vec![of("b-1", "b"), of("a-1", "a"), of("a-2", "a"), of("c-1", "c")],
-            ..Plan::empty(Format::Implementation)
+            ..Plan::empty(PlanFormat::Implementation)
         };
         p.tasks[2].priority = Some(Priority::High);
         for (id, priority) in [("a", Some(1)), ("b", Some(2)), ("c", None)] {
             p.specs.push(SpecEntry { id: id.into(), priority, ..SpecEntry::default() });
         }
-        assert_eq!(ids(&runnable(&p, Trust::Verified)), ["a-2", "a-1", "b-1", "c-1"]);
+        assert_eq!(ids(&runnable(&p, DependencyTrust::Verified)), ["a-2", "a-1", "b-1", "c-1"]);
     }
 
     fn stone(kind: TombstoneKind, id: &str) -> Tombstone {
@@ -229,7 +229,7 @@ mod graphs {
         let p = plan(tasks);
         assert_eq!(prioritize(&p, None).counts.prioritized, n);
         assert!(validate(&p).iter().all(|f| f.code != "cycle"));
-        assert_eq!(next_task(&p, Trust::Claimed).map(|t| t.id.as_str()), Some("t-0"));
+        assert_eq!(next_task(&p, DependencyTrust::Claimed).map(|t| t.id.as_str()), Some("t-0"));
     }
 }
 
@@ -240,7 +240,7 @@ mod priorities {
         Task { name: name.into(), ..task(id, deps) }
     }
 
-    fn priority_of(result: &Prioritized, id: &str) -> Priority {
+    fn priority_of(result: &PriorityUpdate, id: &str) -> Priority {
         result.order.iter().find(|(i, _)| i.as_str() == id).map(|(_, p)| *p).unwrap()
     }
 
@@ -257,7 +257,7 @@ mod priorities {
         assert_eq!(priority_of(&result, "t-schema"), Priority::High);
         assert_eq!(priority_of(&result, "t-docs"), Priority::Low);
         assert_eq!(priority_of(&result, "t-log"), Priority::Medium);
-        assert_eq!(result.counts, Counts { prioritized: 5, high: 1, medium: 3, low: 1 });
+        assert_eq!(result.counts, PriorityCounts { prioritized: 5, high: 1, medium: 3, low: 1 });
         assert_eq!(result.order[0].0.as_str(), "t-schema");
     }
 
@@ -292,7 +292,7 @@ mod priorities {
         assert_eq!(priority_of(&result, "t-1"), Priority::Low, "somebody chose that");
         assert_eq!(priority_of(&result, "t-2"), Priority::High, "only ralph had said medium");
         for edit in &result.edits {
-            let Edit::UpdateTask(t) = edit else { panic!("{edit:?}") };
+            let PlanEdit::UpdateTask(t) = edit else { panic!("{edit:?}") };
             *p.tasks.iter_mut().find(|o| o.id == t.id).unwrap() = t.clone();
         }
         assert!(prioritize(&p, None).edits.is_empty(), "the second run changes nothing");
@@ -310,9 +310,9 @@ mod priorities {
     #[test]
     fn long_and_far_reaching_tasks_are_large() {
         let long = Task { notes: Some("word ".repeat(100)), ..named("t", "Do it", &[]) };
-        assert_eq!(size(&long), Size::Large);
-        assert_eq!(size(&named("t", "Rename a field", &[])), Size::Small);
-        assert_eq!(size(&named("t", "Migrate the database", &[])), Size::Medium);
+        assert_eq!(size(&long), TaskSize::Large);
+        assert_eq!(size(&named("t", "Rename a field", &[])), TaskSize::Small);
+        assert_eq!(size(&named("t", "Migrate the database", &[])), TaskSize::Medium);
     }
 
     #[test]
@@ -372,7 +372,7 @@ mod words {
 
     #[test]
     fn accept_and_reject_need_a_claim() {
-        let p = plan(vec![task("t-a", &[]), with_state(task("t-d", &[]), State::Done)]);
+        let p = plan(vec![task("t-a", &[]), with_state(task("t-d", &[]), TaskState::Done)]);
         assert!(verbs::accept(&p, &"t-a".into(), "now").is_err());
         assert!(verbs::reject(&p, &"t-a".into(), "no", "now").is_err());
         assert!(verbs::reject(&p, &"t-d".into(), " ", "now").is_err(), "a reason is needed");
@@ -384,7 +384,7 @@ mod words {
         let p = plan(vec![
             task("t-a", &[]),
             task("t-b", &["t-a"]),
-            with_state(task("t-d", &[]), State::Done),
+            with_state(task("t-d", &[]), TaskState::Done),
         ]);
         let why = verbs::delete(&p, &"t-a".into(), None, "now").unwrap_err();
         assert_eq!(why.to_string(), "task t-a is needed by t-b");

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::edit::Edit;
-use super::graph::Graph;
-use super::model::{Id, Plan, Priority, State, Task};
+use super::edit::PlanEdit;
+use super::graph::TaskGraph;
+use super::model::{Id, Plan, Priority, Task, TaskState};
 
 /// Estimated size of a task, from its text alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Size {
+pub enum TaskSize {
     Small,
     Medium,
     /// The task is long, or it affects many parts of the project.
@@ -17,7 +17,7 @@ pub enum Size {
 
 /// Number of tasks with each priority, as `ralph task prioritize` prints them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct PriorityCounts {
     /// Number of all tasks that got a priority or kept theirs.
     pub prioritized: usize,
     pub high: usize,
@@ -27,18 +27,18 @@ pub struct Counts {
 
 /// The result: what to write and what to say.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prioritized {
+pub struct PriorityUpdate {
     /// One update for each task whose priority changes.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<PlanEdit>,
     /// All tasks looked at, in the order in which they will be taken as far as priority and
     /// dependencies decide.
     pub order: Vec<(Id, Priority)>,
-    pub counts: Counts,
+    pub counts: PriorityCounts,
 }
 
 /// Give every open task of `spec` (or of the plan's scope) a priority. One that somebody chose is
 /// kept; one that an earlier prioritisation computed may change.
-pub fn prioritize(plan: &Plan, spec: Option<&str>) -> Prioritized {
+pub fn prioritize(plan: &Plan, spec: Option<&str>) -> PriorityUpdate {
     let tasks: Vec<&Task> = plan
         .tasks
         .iter()
@@ -46,11 +46,13 @@ pub fn prioritize(plan: &Plan, spec: Option<&str>) -> Prioritized {
             Some(spec) => t.spec.as_deref().or(plan.current_spec.as_deref()) == Some(spec),
             None => plan.in_scope(t.spec.as_deref()),
         })
-        .filter(|t| matches!(t.state, State::Pending | State::Running | State::Blocked(_)))
+        .filter(|t| {
+            matches!(t.state, TaskState::Pending | TaskState::Running | TaskState::Blocked(_))
+        })
         .collect();
-    let graph = Graph::new(&tasks);
+    let graph = TaskGraph::new(&tasks);
     let ranks = ranks(&tasks, &graph);
-    let mut counts = Counts { prioritized: tasks.len(), ..Counts::default() };
+    let mut counts = PriorityCounts { prioritized: tasks.len(), ..PriorityCounts::default() };
     let mut edits = Vec::new();
     for (task, &rank) in tasks.iter().zip(&ranks) {
         match rank {
@@ -59,7 +61,7 @@ pub fn prioritize(plan: &Plan, spec: Option<&str>) -> Prioritized {
             Priority::Low => counts.low += 1,
         }
         if task.priority != Some(rank) {
-            edits.push(Edit::UpdateTask(Task {
+            edits.push(PlanEdit::UpdateTask(Task {
                 priority: Some(rank),
                 auto_priority: Some(rank),
                 ..(*task).clone()
@@ -70,7 +72,7 @@ pub fn prioritize(plan: &Plan, spec: Option<&str>) -> Prioritized {
     let mut order: Vec<usize> = (0..tasks.len()).collect();
     order.sort_by_key(|&i| (ranks[i], above[i], i));
     let order = order.into_iter().map(|i| (tasks[i].id.clone(), ranks[i])).collect();
-    Prioritized { edits, order, counts }
+    PriorityUpdate { edits, order, counts }
 }
 
 /// Whether a person or an agent chose this task's priority.
@@ -78,7 +80,7 @@ pub fn is_explicit(task: &Task) -> bool {
     task.priority.is_some() && task.priority != task.auto_priority
 }
 
-fn ranks(tasks: &[&Task], graph: &Graph) -> Vec<Priority> {
+fn ranks(tasks: &[&Task], graph: &TaskGraph) -> Vec<Priority> {
     let below = graph.depth_below();
     let above = graph.depth_above();
     let longest = (0..tasks.len()).map(|i| above[i] + below[i]).max().unwrap_or(0);
@@ -90,7 +92,7 @@ fn ranks(tasks: &[&Task], graph: &Graph) -> Vec<Priority> {
                 return chosen;
             }
             let unblocks = graph.needed_by[i].len();
-            let quick_win = unblocks >= 2 && size(task) == Size::Small;
+            let quick_win = unblocks >= 2 && size(task) == TaskSize::Small;
             let widest = unblocks >= 2 && unblocks == most_dependants;
             // A chain of two is just an order; from three on the longest one decides the end.
             let critical = longest >= 2 && unblocks > 0 && above[i] + below[i] == longest;
@@ -108,7 +110,7 @@ fn ranks(tasks: &[&Task], graph: &Graph) -> Vec<Priority> {
 }
 
 /// Give high priority to tasks on which a task with an explicit high priority depends.
-fn lift_what_explicit_high_needs(tasks: &[&Task], graph: &Graph, ranks: &mut [Priority]) {
+fn lift_what_explicit_high_needs(tasks: &[&Task], graph: &TaskGraph, ranks: &mut [Priority]) {
     let mut wanted: Vec<bool> =
         tasks.iter().map(|t| is_explicit(t) && t.priority == Some(Priority::High)).collect();
     for &i in graph.order.iter().rev() {
@@ -122,7 +124,7 @@ fn lift_what_explicit_high_needs(tasks: &[&Task], graph: &Graph, ranks: &mut [Pr
 }
 
 /// Estimate the size of a task from its name, notes and criteria.
-pub fn size(task: &Task) -> Size {
+pub fn size(task: &Task) -> TaskSize {
     const FAR_REACHING: [&str; 12] = [
         "refactor",
         "rewrite",
@@ -143,9 +145,9 @@ pub fn size(task: &Task) -> Size {
     let length = words(&task.name) + words(notes) / 2 + task.accept.len() * 3;
     let far = name.iter().any(|w| FAR_REACHING.contains(&w.as_str()));
     match length {
-        0..=14 if !far => Size::Small,
-        0..=44 if !(far && length > 20) => Size::Medium,
-        _ => Size::Large,
+        0..=14 if !far => TaskSize::Small,
+        0..=44 if !(far && length > 20) => TaskSize::Medium,
+        _ => TaskSize::Large,
     }
 }
 

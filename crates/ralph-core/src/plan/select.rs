@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::lookup::{Fate, Lookup, Trust};
-use super::model::{Id, Plan, Priority, State, Task};
+use super::lookup::{DependencyTrust, LookedUpTask, PlanLookup};
+use super::model::{Id, Plan, Priority, Task, TaskState};
 
 /// Why an open task cannot run now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,14 +51,14 @@ impl Serialize for Obstacle {
 
 /// The order in which runnable tasks are taken: what already runs, then the spec's rank, then
 /// priority, then the file's order.
-type Rank = (u8, i64, Priority, usize);
+type TaskRank = (u8, i64, Priority, usize);
 
 /// Ranks of specs, worked out once.
-struct Ranks<'p> {
+struct SpecRanks<'p> {
     specs: Vec<(&'p str, i64)>,
 }
 
-impl<'p> Ranks<'p> {
+impl<'p> SpecRanks<'p> {
     fn new(plan: &'p Plan) -> Self {
         let mut specs: Vec<_> =
             plan.specs.iter().map(|s| (s.id.as_str(), s.priority.unwrap_or(i64::MAX))).collect();
@@ -66,22 +66,22 @@ impl<'p> Ranks<'p> {
         Self { specs }
     }
 
-    fn of(&self, task: &Task, index: usize) -> Rank {
+    fn of(&self, task: &Task, index: usize) -> TaskRank {
         let spec = task
             .spec
             .as_deref()
             .and_then(|id| self.specs.binary_search_by(|(known, _)| (*known).cmp(id)).ok())
             .map_or(i64::MAX, |i| self.specs[i].1);
-        let waiting = u8::from(task.state != State::Running);
+        let waiting = u8::from(task.state != TaskState::Running);
         (waiting, spec, task.priority.unwrap_or(Priority::Medium), index)
     }
 }
 
 /// The tasks that can run now, in the order in which they should.
-pub fn runnable(plan: &Plan, trust: Trust) -> Vec<&Task> {
-    let lookup = Lookup::new(plan);
-    let ranks = Ranks::new(plan);
-    let mut found: Vec<(Rank, &Task)> = plan
+pub fn runnable(plan: &Plan, trust: DependencyTrust) -> Vec<&Task> {
+    let lookup = PlanLookup::new(plan);
+    let ranks = SpecRanks::new(plan);
+    let mut found: Vec<(TaskRank, &Task)> = plan
         .scoped_tasks()
         .enumerate()
         .filter(|(_, t)| can_run(t, &lookup, trust))
@@ -92,9 +92,9 @@ pub fn runnable(plan: &Plan, trust: Trust) -> Vec<&Task> {
 }
 
 /// The task to work on next.
-pub fn next_task(plan: &Plan, trust: Trust) -> Option<&Task> {
-    let lookup = Lookup::new(plan);
-    let ranks = Ranks::new(plan);
+pub fn next_task(plan: &Plan, trust: DependencyTrust) -> Option<&Task> {
+    let lookup = PlanLookup::new(plan);
+    let ranks = SpecRanks::new(plan);
     plan.scoped_tasks()
         .enumerate()
         .filter(|(_, t)| can_run(t, &lookup, trust))
@@ -104,26 +104,28 @@ pub fn next_task(plan: &Plan, trust: Trust) -> Option<&Task> {
 
 /// A running mark counts as runnable: no backend outlives its loop, so a mark that is found in the
 /// file was left by a crash.
-fn can_run(task: &Task, lookup: &Lookup<'_>, trust: Trust) -> bool {
-    matches!(task.state, State::Pending | State::Running)
+fn can_run(task: &Task, lookup: &PlanLookup<'_>, trust: DependencyTrust) -> bool {
+    matches!(task.state, TaskState::Pending | TaskState::Running)
         && task.deps.iter().all(|d| lookup.fate(d).satisfies(trust))
 }
 
 /// Every task in scope that is neither finished nor runnable, with the first thing in its way.
-pub fn obstacles(plan: &Plan, trust: Trust) -> Vec<(&Task, Obstacle)> {
-    let lookup = Lookup::new(plan);
+pub fn obstacles(plan: &Plan, trust: DependencyTrust) -> Vec<(&Task, Obstacle)> {
+    let lookup = PlanLookup::new(plan);
     plan.scoped_tasks()
         .filter_map(|task| obstacle(task, &lookup, trust).map(|why| (task, why)))
         .collect()
 }
 
 /// Return the obstacle that keeps an open task from running, if there is one.
-pub fn obstacle(task: &Task, lookup: &Lookup<'_>, trust: Trust) -> Option<Obstacle> {
+pub fn obstacle(task: &Task, lookup: &PlanLookup<'_>, trust: DependencyTrust) -> Option<Obstacle> {
     match &task.state {
-        State::Blocked(reason) => return Some(Obstacle::Blocked(reason.clone())),
-        State::Failed(reason) => return Some(Obstacle::Failed(reason.clone())),
-        State::Pending | State::Running => {}
-        State::Done | State::Accepted | State::Killed(_) | State::Skipped => return None,
+        TaskState::Blocked(reason) => return Some(Obstacle::Blocked(reason.clone())),
+        TaskState::Failed(reason) => return Some(Obstacle::Failed(reason.clone())),
+        TaskState::Pending | TaskState::Running => {}
+        TaskState::Done | TaskState::Accepted | TaskState::Killed(_) | TaskState::Skipped => {
+            return None;
+        }
     }
     task.deps.iter().find_map(|id| {
         let fate = lookup.fate(id);
@@ -131,17 +133,17 @@ pub fn obstacle(task: &Task, lookup: &Lookup<'_>, trust: Trust) -> Option<Obstac
     })
 }
 
-fn hindrance(id: &Id, fate: Fate<'_>) -> Obstacle {
+fn hindrance(id: &Id, fate: LookedUpTask<'_>) -> Obstacle {
     let id = id.clone();
     match fate {
-        Fate::Unknown => Obstacle::DependencyMissing(id),
-        Fate::Failed => Obstacle::DependencyFailed(id),
-        Fate::Skipped => Obstacle::DependencySkipped(id),
-        Fate::Accepted => Obstacle::Waits(id),
-        Fate::Live(task) => match task.state {
-            State::Failed(_) => Obstacle::DependencyFailed(id),
-            State::Skipped => Obstacle::DependencySkipped(id),
-            State::Done => Obstacle::Unverified(id),
+        LookedUpTask::Unknown => Obstacle::DependencyMissing(id),
+        LookedUpTask::Failed => Obstacle::DependencyFailed(id),
+        LookedUpTask::Skipped => Obstacle::DependencySkipped(id),
+        LookedUpTask::Accepted => Obstacle::Waits(id),
+        LookedUpTask::Live(task) => match task.state {
+            TaskState::Failed(_) => Obstacle::DependencyFailed(id),
+            TaskState::Skipped => Obstacle::DependencySkipped(id),
+            TaskState::Done => Obstacle::Unverified(id),
             _ => Obstacle::Waits(id),
         },
     }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::lookup::Trust;
-use super::model::{Issue, Plan, State, Task};
+use super::lookup::DependencyTrust;
+use super::model::{Issue, Plan, Task, TaskState};
 use super::select::{Obstacle, obstacles, runnable};
 use crate::word_enum::word_enum;
 
@@ -34,7 +34,7 @@ impl fmt::Display for Stage {
 /// Task or issue that a stage works on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Item<'p> {
+pub enum StageItem<'p> {
     /// A task to build, verify or break down.
     Task(&'p Task),
     /// An issue to investigate or break down.
@@ -54,30 +54,33 @@ pub fn stage(plan: &Plan) -> Stage {
 }
 
 /// The stage and everything it would work on, the first thing first.
-pub fn next(plan: &Plan) -> (Stage, Vec<Item<'_>>) {
-    let killed_tasks =
-        plan.scoped_tasks().filter(|t| matches!(t.state, State::Killed(_))).map(Item::Task);
-    let killed_issues = plan.scoped_issues().filter(|i| i.kill.is_some()).map(Item::Issue);
+pub fn next(plan: &Plan) -> (Stage, Vec<StageItem<'_>>) {
+    let killed_tasks = plan
+        .scoped_tasks()
+        .filter(|t| matches!(t.state, TaskState::Killed(_)))
+        .map(StageItem::Task);
+    let killed_issues = plan.scoped_issues().filter(|i| i.kill.is_some()).map(StageItem::Issue);
     let killed: Vec<_> = killed_tasks.chain(killed_issues).collect();
     if !killed.is_empty() {
         return (Stage::Decompose, killed);
     }
-    let issues: Vec<_> = plan.scoped_issues().map(Item::Issue).collect();
+    let issues: Vec<_> = plan.scoped_issues().map(StageItem::Issue).collect();
     if !issues.is_empty() {
         return (Stage::Investigate, issues);
     }
-    let ready: Vec<_> = runnable(plan, Trust::Claimed).into_iter().map(Item::Task).collect();
+    let ready: Vec<_> =
+        runnable(plan, DependencyTrust::Claimed).into_iter().map(StageItem::Task).collect();
     if !ready.is_empty() {
         return (Stage::Build, ready);
     }
     let claimed: Vec<_> =
-        plan.scoped_tasks().filter(|t| t.state == State::Done).map(Item::Task).collect();
+        plan.scoped_tasks().filter(|t| t.state == TaskState::Done).map(StageItem::Task).collect();
     if !claimed.is_empty() {
         return (Stage::Verify, claimed);
     }
-    let stuck: Vec<_> = obstacles(plan, Trust::Claimed)
+    let stuck: Vec<_> = obstacles(plan, DependencyTrust::Claimed)
         .into_iter()
-        .map(|(task, why)| Item::Stuck { task, why })
+        .map(|(task, why)| StageItem::Stuck { task, why })
         .collect();
     if stuck.is_empty() { (Stage::Complete, stuck) } else { (Stage::Blocked, stuck) }
 }

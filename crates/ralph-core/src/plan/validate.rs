@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::graph;
-use super::lookup::{Fate, Lookup};
-use super::model::{Id, Plan, State, Task};
+use super::lookup::{LookedUpTask, PlanLookup};
+use super::model::{Id, Plan, Task, TaskState};
 
 /// Severity of a finding in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum PlanSeverity {
     /// The plan cannot be carried out like this.
     Error,
     /// The plan can be carried out, but probably not as intended.
@@ -20,8 +20,8 @@ pub enum Severity {
 
 /// One thing that is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    pub severity: Severity,
+pub struct PlanFinding {
+    pub severity: PlanSeverity,
     /// Line in the plan file, from 1.
     pub line: usize,
     /// Identifier of the kind of finding. It is stable, so scripts can use it.
@@ -33,9 +33,9 @@ pub struct Finding {
 }
 
 /// Everything wrong with the plan, by line.
-pub fn validate(plan: &Plan) -> Vec<Finding> {
+pub fn validate(plan: &Plan) -> Vec<PlanFinding> {
     let mut findings = duplicate_ids(plan);
-    let lookup = Lookup::new(plan);
+    let lookup = PlanLookup::new(plan);
     for task in &plan.tasks {
         dependencies(task, &lookup, &mut findings);
         criteria(plan, task, &mut findings);
@@ -45,8 +45,8 @@ pub fn validate(plan: &Plan) -> Vec<Finding> {
         let path: Vec<&str> = cycle.iter().chain(cycle.first()).map(Id::as_str).collect();
         let line = cycle.first().and_then(|id| lookup.task(id)).map_or(0, |t| t.line);
         let message = format!("dependency cycle: {}", path.join(" → "));
-        findings.push(Finding {
-            severity: Severity::Error,
+        findings.push(PlanFinding {
+            severity: PlanSeverity::Error,
             line,
             code: "cycle",
             ids: cycle.clone(),
@@ -58,7 +58,7 @@ pub fn validate(plan: &Plan) -> Vec<Finding> {
 }
 
 /// Ids that more than one task or issue has.
-pub fn duplicate_ids(plan: &Plan) -> Vec<Finding> {
+pub fn duplicate_ids(plan: &Plan) -> Vec<PlanFinding> {
     let mut first: BTreeMap<&Id, usize> = BTreeMap::new();
     let tasks = plan.tasks.iter().map(|t| (&t.id, t.line));
     let issues = plan.issues.iter().map(|i| (&i.id, i.line));
@@ -75,39 +75,39 @@ pub fn duplicate_ids(plan: &Plan) -> Vec<Finding> {
     findings
 }
 
-fn dependencies(task: &Task, lookup: &Lookup<'_>, findings: &mut Vec<Finding>) {
-    if matches!(task.state, State::Accepted | State::Skipped) {
+fn dependencies(task: &Task, lookup: &PlanLookup<'_>, findings: &mut Vec<PlanFinding>) {
+    if matches!(task.state, TaskState::Accepted | TaskState::Skipped) {
         return;
     }
     for dep in &task.deps {
         let ids = vec![task.id.clone(), dep.clone()];
         match lookup.fate(dep) {
-            Fate::Unknown => {
+            LookedUpTask::Unknown => {
                 let message = format!("{} depends on {dep}, which does not exist", task.id);
                 findings.push(error(task.line, "missing-dependency", ids, message));
             }
-            Fate::Failed => {
+            LookedUpTask::Failed => {
                 let message = format!("{} depends on {dep}, which failed", task.id);
                 findings.push(warning(task.line, "dead-dependency", ids, message));
             }
-            Fate::Skipped => {
+            LookedUpTask::Skipped => {
                 let message = format!("{} depends on {dep}, which was skipped", task.id);
                 findings.push(warning(task.line, "dead-dependency", ids, message));
             }
-            Fate::Live(other) => match other.state {
-                State::Failed(_) | State::Skipped => {
+            LookedUpTask::Live(other) => match other.state {
+                TaskState::Failed(_) | TaskState::Skipped => {
                     let fate = other.state.word();
                     let message = format!("{} depends on {dep}, which is {fate}", task.id);
                     findings.push(warning(task.line, "dead-dependency", ids, message));
                 }
                 _ => {}
             },
-            Fate::Accepted => {}
+            LookedUpTask::Accepted => {}
         }
     }
 }
 
-fn criteria(plan: &Plan, task: &Task, findings: &mut Vec<Finding>) {
+fn criteria(plan: &Plan, task: &Task, findings: &mut Vec<PlanFinding>) {
     if !task.state.is_open() {
         return;
     }
@@ -119,7 +119,7 @@ fn criteria(plan: &Plan, task: &Task, findings: &mut Vec<Finding>) {
         .is_some_and(|s| !s.accept.is_empty());
     if task.accept.is_empty() && !inherited {
         // A list of one-line items is all that progress.md is meant to be.
-        if plan.format != crate::format::Format::Progress {
+        if plan.format != crate::format::PlanFormat::Progress {
             let message = format!("{} has no acceptance criteria", task.id);
             findings.push(warning(task.line, "no-criteria", ids, message));
         }
@@ -181,10 +181,10 @@ fn has_evidence(criterion: &str) -> bool {
     criterion.contains('`') || criterion.chars().any(|c| c.is_ascii_digit())
 }
 
-fn error(line: usize, code: &'static str, ids: Vec<Id>, message: String) -> Finding {
-    Finding { severity: Severity::Error, line, code, ids, message }
+fn error(line: usize, code: &'static str, ids: Vec<Id>, message: String) -> PlanFinding {
+    PlanFinding { severity: PlanSeverity::Error, line, code, ids, message }
 }
 
-fn warning(line: usize, code: &'static str, ids: Vec<Id>, message: String) -> Finding {
-    Finding { severity: Severity::Warning, line, code, ids, message }
+fn warning(line: usize, code: &'static str, ids: Vec<Id>, message: String) -> PlanFinding {
+    PlanFinding { severity: PlanSeverity::Warning, line, code, ids, message }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::section::Section;
+use super::section::PromptSection;
 
 /// Characters that count as one token.
 const CHARACTERS: usize = 4;
@@ -15,11 +15,11 @@ pub fn tokens(text: &str) -> usize {
 
 /// A prompt that keeps its budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prompt {
+pub struct BudgetedPrompt {
     /// Text for the agent.
     pub text: String,
     /// Sections that were left out or cut, in the order in which this happened.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOutSection>,
     /// Estimated number of tokens in the text.
     pub tokens: usize,
     /// Maximum number of tokens.
@@ -31,9 +31,9 @@ pub struct Prompt {
 
 /// A section that was left out, or cut.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LeftOut {
+pub struct LeftOutSection {
     /// Section that was left out or cut.
-    pub section: Section,
+    pub section: PromptSection,
     /// Number of its tokens that are missing.
     pub tokens: usize,
     /// Files that contain the missing text.
@@ -50,10 +50,10 @@ pub struct PromptSize {
     /// Estimated number of tokens of the prompt if nothing were left out.
     pub whole_tokens: usize,
     /// Sections that were left out or cut.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOutSection>,
 }
 
-impl Prompt {
+impl BudgetedPrompt {
     /// Return the size of the prompt, for the journal.
     pub fn size(&self) -> PromptSize {
         PromptSize {
@@ -66,34 +66,34 @@ impl Prompt {
 }
 
 /// Section of a prompt, with its text and its sources.
-pub(super) struct Part {
-    pub(super) section: Section,
+pub(super) struct PromptPart {
+    pub(super) section: PromptSection,
     pub(super) body: String,
     pub(super) sources: Vec<String>,
 }
 
 /// The sections of one prompt, `## Current Task` apart: its first lines are never dropped.
-pub(super) struct Parts {
+pub(super) struct PromptParts {
     /// The lines that every prompt has.
     pub(super) head: String,
     /// The rest of `## Current Task`.
-    pub(super) task: Part,
+    pub(super) task: PromptPart,
     /// Sections other than Current Task, in the order of the prompt.
-    pub(super) others: Vec<Part>,
+    pub(super) others: Vec<PromptPart>,
 }
 
-impl Parts {
+impl PromptParts {
     /// The prompt that keeps to `budget` tokens, or the smallest one there is.
-    pub(super) fn fit(self, budget: usize) -> Prompt {
+    pub(super) fn fit(self, budget: usize) -> BudgetedPrompt {
         let most = budget.saturating_mul(CHARACTERS);
         let mut left_out = Vec::new();
         let mut text = self.text(&left_out, &self.task.body, budget);
         let fits = |text: &str| text.chars().count() <= most;
         if fits(&text) {
-            return Prompt { tokens: tokens(&text), text, left_out, budget, whole: None };
+            return BudgetedPrompt { tokens: tokens(&text), text, left_out, budget, whole: None };
         }
         let whole = text.clone();
-        for section in Section::DISPENSABLE {
+        for section in PromptSection::DISPENSABLE {
             let Some(part) = self.others.iter().find(|p| p.section == section) else { continue };
             left_out.push(part.gone(tokens(&part.body)));
             text = self.text(&left_out, &self.task.body, budget);
@@ -104,11 +104,11 @@ impl Parts {
         if !fits(&text) {
             text = self.cut(&mut left_out, most, budget);
         }
-        Prompt { tokens: tokens(&text), text, left_out, budget, whole: Some(whole) }
+        BudgetedPrompt { tokens: tokens(&text), text, left_out, budget, whole: Some(whole) }
     }
 
     /// The last resort: only the task is left, and it is cut.
-    fn cut(&self, left_out: &mut Vec<LeftOut>, most: usize, budget: usize) -> String {
+    fn cut(&self, left_out: &mut Vec<LeftOutSection>, most: usize, budget: usize) -> String {
         // The number in the notice is the widest one first, so that the real one fits too.
         left_out.push(self.task.gone(tokens(&self.task.body)));
         let fixed = self.text(left_out, "", budget).chars().count();
@@ -123,15 +123,15 @@ impl Parts {
     }
 
     /// The prompt without what is left out, and with a word about that.
-    fn text(&self, left_out: &[LeftOut], task: &str, budget: usize) -> String {
-        let mut text = format!("{}\n\n{}\n", Section::CurrentTask.header(), self.head);
+    fn text(&self, left_out: &[LeftOutSection], task: &str, budget: usize) -> String {
+        let mut text = format!("{}\n\n{}\n", PromptSection::CurrentTask.header(), self.head);
         if !left_out.is_empty() {
             text.extend(["\n", &notice(left_out, budget), "\n"]);
         }
         if !task.is_empty() {
             text.extend(["\n", task, "\n"]);
         }
-        let is_here = |part: &&Part| left_out.iter().all(|gone| gone.section != part.section);
+        let is_here = |part: &&PromptPart| left_out.iter().all(|gone| gone.section != part.section);
         for part in self.others.iter().filter(is_here) {
             text.extend(["\n", &part.section.header(), "\n\n", &part.body, "\n"]);
         }
@@ -139,19 +139,19 @@ impl Parts {
     }
 }
 
-impl Part {
-    fn gone(&self, tokens: usize) -> LeftOut {
-        LeftOut { section: self.section, tokens, where_to_read: self.sources.clone() }
+impl PromptPart {
+    fn gone(&self, tokens: usize) -> LeftOutSection {
+        LeftOutSection { section: self.section, tokens, where_to_read: self.sources.clone() }
     }
 }
 
 /// The one place where a prompt says what it does not say.
-fn notice(left_out: &[LeftOut], budget: usize) -> String {
+fn notice(left_out: &[LeftOutSection], budget: usize) -> String {
     let mut text = format!("Left out to stay within {budget} tokens; read it where you need it:");
     for gone in left_out {
         let files: Vec<String> =
             gone.where_to_read.iter().map(|file| super::markdown::code(file)).collect();
-        let how = if gone.section == Section::CurrentTask { "the end of " } else { "" };
+        let how = if gone.section == PromptSection::CurrentTask { "the end of " } else { "" };
         let line = format!(
             "\n- {how}{} (about {} tokens): {}",
             gone.section.title(),

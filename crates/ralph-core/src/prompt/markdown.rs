@@ -5,18 +5,18 @@
 //! section's, its code blocks end where it ends, and no line of it reads like one of ralph's own
 //! headers.
 
-use super::section::Section;
-use crate::fence::{Fences, Place};
+use super::section::PromptSection;
+use crate::fence::{FencePosition, FenceTracker};
 
 /// A text with its headings moved below a heading of level `above`, and every code block closed.
 pub(crate) fn under(text: &str, above: usize) -> String {
     let text = plain(text);
     let shallowest = crate::fence::open_lines(&text).filter_map(|(_, line)| level(line)).min();
     let shift = shallowest.map_or(0, |least| (above + 1).saturating_sub(least));
-    let mut fences = Fences::default();
+    let mut fences = FenceTracker::default();
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
-        if let (Place::Outside, Some(level)) = (fences.next(line), level(line)) {
+        if let (FencePosition::Outside, Some(level)) = (fences.next(line), level(line)) {
             let title = line.trim_start().trim_start_matches('#');
             out.extend(["######".get(..(level + shift).min(6)).unwrap_or_default(), title]);
         } else {
@@ -93,12 +93,12 @@ fn level(line: &str) -> Option<usize> {
 pub(super) fn body(rendered: &str) -> String {
     let rendered = plain(rendered);
     let mut out = String::with_capacity(rendered.len());
-    let mut fences = Fences::default();
+    let mut fences = FenceTracker::default();
     let mut blank = true;
     for line in rendered.lines() {
         let place = fences.next(line);
         let empty = line.trim().is_empty();
-        if place == Place::Outside && empty && blank {
+        if place == FencePosition::Outside && empty && blank {
             continue;
         }
         blank = empty;
@@ -121,5 +121,5 @@ pub(super) fn whole_header_gone(cut: &str) -> &str {
 fn is_header(line: &str) -> bool {
     let Some(title) = line.trim().strip_prefix("##") else { return false };
     let title = title.trim_end_matches('#').trim();
-    Section::ALL.iter().any(|section| section.title() == title)
+    PromptSection::ALL.iter().any(|section| section.title() == title)
 }

@@ -3,27 +3,27 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::config::Mode;
-use crate::cycle::Failure;
-use crate::format::Format;
-use crate::format::progress::Attempt;
+use crate::config::MemoryMode;
+use crate::cycle::AttemptFailure;
+use crate::format::PlanFormat;
+use crate::format::progress::RecentAttempt;
 use crate::gate::{Gate, GateCheck};
 use crate::handoff::Handoff;
 use crate::plan::Task;
 
 /// Material that a prompt is made of.
 #[derive(Clone, Debug)]
-pub struct Material {
+pub struct PromptMaterial {
     /// The format of the plan, which decides about the shape of the task and of the answer.
-    pub format: Format,
+    pub format: PlanFormat,
     /// The plan file, relative to the project; the agent is told to leave it alone.
     pub plan_file: String,
     /// Memory mode: the memory of earlier attempts that the prompt contains.
-    pub mode: Mode,
+    pub mode: MemoryMode,
     /// The task. Without criteria of its own it gets those of the spec.
     pub task: Task,
     /// Spec that the task belongs to.
-    pub spec: Spec,
+    pub spec: PromptSpec,
     /// Names of tasks of the same spec that are complete, oldest first.
     pub completed: Vec<String>,
     /// The gates that ralph will run.
@@ -31,9 +31,9 @@ pub struct Material {
     /// Gates that kept an attempt from landing, until an answer to them was read.
     pub gate_failures: Vec<GateCheck>,
     /// Other failures since then, oldest first.
-    pub setbacks: Vec<Setback>,
+    pub setbacks: Vec<FailureDetail>,
     /// Approaches that failed before, oldest first.
-    pub rejections: Vec<Rejection>,
+    pub rejections: Vec<RejectedApproach>,
     /// The latest handoff, of whatever task.
     pub handoff: Option<PastHandoff>,
     /// The handoff of an attempt at this task that landed and did not complete it.
@@ -47,20 +47,20 @@ pub struct Material {
     /// Notes of the operator for the agent. Each note goes into one prompt only.
     pub operator_notes: Vec<String>,
     /// Recent attempts of progress.md, oldest first.
-    pub recent_attempts: Vec<Attempt>,
+    pub recent_attempts: Vec<RecentAttempt>,
     /// Path at which the whole prompt is written if something was left out.
     pub whole_file: String,
 }
 
-impl Material {
+impl PromptMaterial {
     /// A prompt for this task and nothing else.
-    pub fn new(format: Format, plan_file: impl Into<String>, task: Task) -> Self {
+    pub fn new(format: PlanFormat, plan_file: impl Into<String>, task: Task) -> Self {
         Self {
             format,
             plan_file: plan_file.into(),
-            mode: Mode::HandoffOnly,
+            mode: MemoryMode::HandoffOnly,
             task,
-            spec: Spec::default(),
+            spec: PromptSpec::default(),
             completed: Vec::new(),
             gates: Vec::new(),
             gate_failures: Vec::new(),
@@ -90,7 +90,7 @@ impl Material {
 
 /// The spec that a task belongs to. Empty texts are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spec {
+pub struct PromptSpec {
     /// Name of the spec for people.
     pub name: String,
     /// Path of the spec's file.
@@ -103,16 +103,16 @@ pub struct Spec {
 
 /// An attempt that failed, where the gates do not say all about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setback {
+pub struct FailureDetail {
     /// Reason and kind of the failure.
-    pub failure: Failure,
+    pub failure: AttemptFailure,
     /// Log file of the attempt's backend, if it is known.
     pub log: Option<String>,
 }
 
 /// Approach that failed in an earlier attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Rejection {
+pub struct RejectedApproach {
     /// Description of the approach, in a line or two.
     pub tried: String,
     /// Why that was not good enough.

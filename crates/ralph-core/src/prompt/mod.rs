@@ -2,8 +2,8 @@
 //!
 //! # Theory of operation
 //!
-//! A [`Material`] holds everything that a prompt may say, as values. [`assemble`] renders each
-//! section from its template ([`Templates`], embedded and overridable), drops whole sections until
+//! A [`PromptMaterial`] holds everything that a prompt may say, as values. [`assemble`] renders each
+//! section from its template ([`PromptTemplates`], embedded and overridable), drops whole sections until
 //! the budget is kept, and says in the prompt what was left out and where to read it. Sections are
 //! values until the end: no text is searched for headers, so nothing that somebody wrote into a
 //! note or a handoff can move a border, and whatever is put in is first made to stand below the
@@ -31,14 +31,16 @@ mod values;
 mod words;
 
 pub use assemble::{assemble, prepared, skills_beside};
-pub use budget::{LeftOut, Prompt, PromptSize, tokens};
-pub use material::{Material, PastHandoff, Rejection, Setback, Skill, Spec};
+pub use budget::{BudgetedPrompt, LeftOutSection, PromptSize, tokens};
+pub use material::{
+    FailureDetail, PastHandoff, PromptMaterial, PromptSpec, RejectedApproach, Skill,
+};
 pub use role_values::ROLE_VARIABLES;
 pub(crate) use role_values::role_values;
-pub use section::Section;
+pub use section::PromptSection;
 pub use stage_values::STAGE_VARIABLES;
 pub(crate) use stage_values::{item_values, stage_values};
-pub use templates::{TEMPLATES, Template, TemplateError, Templates};
+pub use templates::{PromptTemplate, PromptTemplates, TEMPLATES, TemplateError};
 pub use values::VARIABLES;
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 
 use super::sample::full;
 use super::*;
-use crate::config::Mode;
-use crate::format::Format;
+use crate::config::MemoryMode;
+use crate::format::PlanFormat;
 
-static EMBEDDED: LazyLock<Templates> = LazyLock::new(Templates::embedded);
+static EMBEDDED: LazyLock<PromptTemplates> = LazyLock::new(PromptTemplates::embedded);
 
 /// Text as people and programs write it, with the lines that would hurt most.
 fn nasty() -> impl Strategy<Value = String> {
@@ -32,13 +32,13 @@ fn nasty() -> impl Strategy<Value = String> {
 prop_compose! {
     fn material()(
         texts in prop::collection::vec(nasty(), 16),
-        format in prop::sample::select(Format::ALL.to_vec()),
-        mode in prop::sample::select(Mode::ALL.to_vec()),
+        format in prop::sample::select(PlanFormat::ALL.to_vec()),
+        mode in prop::sample::select(MemoryMode::ALL.to_vec()),
         parts in any::<u8>(),
-    ) -> Material {
+    ) -> PromptMaterial {
         let mut all = texts.into_iter();
         let mut next = || all.next().unwrap_or_default();
-        let mut m = Material { format, mode, ..full() };
+        let mut m = PromptMaterial { format, mode, ..full() };
         m.task.name = next();
         m.task.notes = Some(next());
         m.task.accept = vec![next()];
@@ -64,8 +64,8 @@ prop_compose! {
 }
 
 /// The headers in a text, in order, as a line-by-line reader would find them.
-fn headers(text: &str) -> Vec<Section> {
-    let section = |line: &str| Section::ALL.into_iter().find(|s| s.header() == line.trim());
+fn headers(text: &str) -> Vec<PromptSection> {
+    let section = |line: &str| PromptSection::ALL.into_iter().find(|s| s.header() == line.trim());
     text.split(['\n', '\r']).filter_map(section).collect()
 }
 
@@ -73,12 +73,12 @@ proptest! {
     #[test]
     fn headers_stand_once_and_in_order_whatever_the_texts_say(m in material()) {
         let prompt = assemble(&m, &EMBEDDED, usize::MAX).unwrap();
-        let mut expected = vec![Section::CurrentTask];
-        if m.is_retry() { expected.push(Section::FailureContext); }
-        expected.extend([Section::RetrievedMemory, Section::PreviousHandoff]);
-        if m.mode != Mode::HandoffOnly { expected.push(Section::RetrievedProjectMemory); }
-        if !m.skills.is_empty() { expected.push(Section::Skills); }
-        expected.push(Section::OutputInstructions);
+        let mut expected = vec![PromptSection::CurrentTask];
+        if m.is_retry() { expected.push(PromptSection::FailureContext); }
+        expected.extend([PromptSection::RetrievedMemory, PromptSection::PreviousHandoff]);
+        if m.mode != MemoryMode::HandoffOnly { expected.push(PromptSection::RetrievedProjectMemory); }
+        if !m.skills.is_empty() { expected.push(PromptSection::Skills); }
+        expected.push(PromptSection::OutputInstructions);
         prop_assert_eq!(headers(&prompt.text), expected);
         prop_assert!(prompt.left_out.is_empty());
     }
@@ -100,17 +100,17 @@ proptest! {
         prop_assert!(prompt.tokens <= budget || prompt.tokens <= smallest.tokens + 2);
         // Every section is either there or named as missing, and the first to go went first.
         let here = headers(&prompt.text);
-        let gone: Vec<Section> = prompt.left_out.iter().map(|l| l.section).collect();
+        let gone: Vec<PromptSection> = prompt.left_out.iter().map(|l| l.section).collect();
         for section in headers(&whole.text) {
             let kept = here.contains(&section);
             let told = gone.contains(&section);
-            prop_assert!(kept != told || section == Section::CurrentTask && kept);
+            prop_assert!(kept != told || section == PromptSection::CurrentTask && kept);
             if told {
                 let named = format!("{} (about ", section.title());
                 prop_assert_eq!(prompt.text.matches(&named).count(), 1);
             }
         }
-        let rank = |s: &Section| Section::DISPENSABLE.iter().position(|d| d == s).unwrap_or(9);
+        let rank = |s: &PromptSection| PromptSection::DISPENSABLE.iter().position(|d| d == s).unwrap_or(9);
         prop_assert!(gone.is_sorted_by_key(rank));
         prop_assert!(prompt.left_out.iter().all(|l| !l.where_to_read.is_empty()));
         let mut sorted = here.clone();

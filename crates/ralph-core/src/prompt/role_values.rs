@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 
 use super::fields::fields_of;
 use super::markdown::code;
-use super::section::Section;
+use super::section::PromptSection;
 use super::stage_values::item_values;
 use crate::handoff::Handoff;
-use crate::memory::index::{Category, JSON_FILE, MARKDOWN_FILE};
+use crate::memory::index::{JSON_FILE, KnowledgeCategory, MARKDOWN_FILE};
 
 /// The variables of these templates, and what they hold.
 pub const ROLE_VARIABLES: [(&str, &str); 9] = [
@@ -31,7 +31,7 @@ pub const ROLE_VARIABLES: [(&str, &str); 9] = [
 ///
 /// The prompt's file, the headers and the pass are empty. The roles that have them fill them in.
 pub(crate) fn role_values<T: JsonSchema>(iteration: u32, task: Value) -> Value {
-    let category = |c: Category| context! { heading => c.heading(), kind => c.as_str() };
+    let category = |c: KnowledgeCategory| context! { heading => c.heading(), kind => c.as_str() };
     context! {
         iteration,
         task,
@@ -39,7 +39,7 @@ pub(crate) fn role_values<T: JsonSchema>(iteration: u32, task: Value) -> Value {
         index_json => code(JSON_FILE),
         prompt_file => "",
         headers => Vec::<Value>::new().into_iter().collect::<Value>(),
-        categories => Category::ALL.into_iter().map(category).collect::<Value>(),
+        categories => KnowledgeCategory::ALL.into_iter().map(category).collect::<Value>(),
         fields => fields_of::<T>(),
         pass => "",
     }
@@ -49,7 +49,7 @@ pub(crate) fn role_values<T: JsonSchema>(iteration: u32, task: Value) -> Value {
 pub(super) fn sample_role_values() -> Value {
     context! {
         prompt_file => code(".ralph/context/prepared-prompt.md"),
-        headers => [code(&Section::CurrentTask.header())].into_iter().collect::<Value>(),
+        headers => [code(&PromptSection::CurrentTask.header())].into_iter().collect::<Value>(),
         pass => "review",
         ..role_values::<Handoff>(3, item_values("t-1a2b", "Parse the header"))
     }

@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
-use super::material::{Material, PastHandoff, Rejection, Setback, Skill, Spec};
-use crate::config::{GateKind, Mode};
-use crate::cycle::{Failure, FailureKind};
-use crate::format::Format;
-use crate::format::progress::Attempt;
-use crate::gate::{Ending, FailingNames, Gate, GateCheck, GateStanding, Need};
-use crate::handoff::{Constraint, Handoff, Unfinished};
+use super::material::{
+    FailureDetail, PastHandoff, PromptMaterial, PromptSpec, RejectedApproach, Skill,
+};
+use crate::config::{GateKind, MemoryMode};
+use crate::cycle::{AttemptFailure, FailureKind};
+use crate::format::PlanFormat;
+use crate::format::progress::RecentAttempt;
+use crate::gate::{FailingNames, Gate, GateCheck, GateEnding, GateNeed, GateStanding};
+use crate::handoff::{Constraint, Handoff, UnfinishedItem};
 use crate::plan::{Id, Task};
 
 /// A retry of a task with a past, in a project with everything in it.
-pub(super) fn full() -> Material {
+pub(super) fn full() -> PromptMaterial {
     let text = str::to_owned;
     let task = Task {
         id: Id::new("t-1a2b"),
@@ -30,9 +32,9 @@ pub(super) fn full() -> Material {
     };
     let log = Some(text(".ralph/logs/validation/iter-3.json"));
     let file = text(".ralph/handoffs/handoff-003.json");
-    Material {
-        mode: Mode::HandoffPlusIndex,
-        spec: Spec {
+    PromptMaterial {
+        mode: MemoryMode::HandoffPlusIndex,
+        spec: PromptSpec {
             name: text("Header parser"),
             file: text("ralph/specs/header.md"),
             context: text("Headers are lines of `name: value`."),
@@ -40,13 +42,13 @@ pub(super) fn full() -> Material {
         },
         completed: vec![text("Set the project up")],
         gates: vec![
-            gate("test", "cargo test", Need::Required),
-            gate("lint", "cargo clippy", Need::Optional),
+            gate("test", "cargo test", GateNeed::Required),
+            gate("lint", "cargo clippy", GateNeed::Optional),
         ],
         gate_failures: vec![GateCheck {
             name: text("test"),
             command: text("cargo test"),
-            ending: Ending::Code(101),
+            ending: GateEnding::Code(101),
             standing: GateStanding::New {
                 new: FailingNames::from_iter(["empty_line"]),
                 old: FailingNames::default(),
@@ -55,11 +57,14 @@ pub(super) fn full() -> Material {
             log: log.clone(),
             ..GateCheck::default()
         }],
-        setbacks: vec![Setback {
-            failure: Failure::new(FailureKind::NoChange, "the answer spoke of a finished parser"),
+        setbacks: vec![FailureDetail {
+            failure: AttemptFailure::new(
+                FailureKind::NoChange,
+                "the answer spoke of a finished parser",
+            ),
             log,
         }],
-        rejections: vec![Rejection {
+        rejections: vec![RejectedApproach {
             tried: text("split at every colon"),
             why: text("values with a colon were cut"),
         }],
@@ -72,17 +77,17 @@ pub(super) fn full() -> Material {
             content: text("# Errors\n\nOne error type for each module."),
         }],
         operator_notes: vec![text("The samples are in `samples/`, not in `data/`.")],
-        recent_attempts: vec![Attempt {
+        recent_attempts: vec![RecentAttempt {
             iteration: 2,
             tried: text("t-1a2b — Parse the header"),
             result: text("rejected — values with a colon were cut"),
             next: Some(text("split at the first colon only")),
         }],
-        ..Material::new(Format::Jsonl, "ralph/plan.jsonl", task)
+        ..PromptMaterial::new(PlanFormat::Jsonl, "ralph/plan.jsonl", task)
     }
 }
 
-fn gate(name: &str, command: &str, need: Need) -> Gate {
+fn gate(name: &str, command: &str, need: GateNeed) -> Gate {
     let (name, command) = (name.to_owned(), command.to_owned());
     Gate { name, command, kind: GateKind::Test, need, timeout: Duration::ZERO }
 }
@@ -103,7 +108,7 @@ fn handoff() -> Handoff {
         impact: text("it cannot be read at once"),
         workaround: Some(text("a buffered reader")),
     }];
-    handoff.unfinished_business = vec![Unfinished {
+    handoff.unfinished_business = vec![UnfinishedItem {
         item: text("split at the colon"),
         reason: text("no time left"),
         priority: text("high"),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Section {
+pub enum PromptSection {
     /// Task to work on, with its criteria.
     CurrentTask,
     /// Why the last attempt failed; only on a retry.
@@ -25,7 +25,7 @@ pub enum Section {
     OutputInstructions,
 }
 
-impl Section {
+impl PromptSection {
     /// All of them in the order in which they stand in a prompt.
     pub const ALL: [Self; 7] = [
         Self::CurrentTask,

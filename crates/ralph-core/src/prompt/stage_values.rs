@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 
 use super::fields::fields_of;
 use super::markdown::{code, one_line};
-use crate::format::Format;
+use crate::format::PlanFormat;
 use crate::handoff::Handoff;
 
 /// The variables of these templates, and what they hold.
@@ -33,7 +33,7 @@ pub(crate) fn stage_values<T: JsonSchema, N: JsonSchema>(
     context! {
         spec => context! { name => one_line(spec), file => file.map(code).unwrap_or_default() },
         item,
-        format => Format::Jsonl.file_name(),
+        format => PlanFormat::Jsonl.file_name(),
         fields => fields_of::<T>(),
         task_fields => fields_of::<N>(),
     }

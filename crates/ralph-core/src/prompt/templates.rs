@@ -26,12 +26,12 @@ macro_rules! templates {
     ($( $(#[$meta:meta])* $variant:ident = $file:literal, )+) => {
         /// Template of a prompt or of one of its sections.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Template { $( $(#[$meta])* $variant, )+ }
+        pub enum PromptTemplate { $( $(#[$meta])* $variant, )+ }
 
         /// List of all templates.
-        pub const TEMPLATES: &[Template] = &[$( Template::$variant, )+];
+        pub const TEMPLATES: &[PromptTemplate] = &[$( PromptTemplate::$variant, )+];
 
-        impl Template {
+        impl PromptTemplate {
             /// The name of the file that overrides it.
             pub fn file_name(self) -> &'static str {
                 match self { $( Self::$variant => $file, )+ }
@@ -88,7 +88,7 @@ templates! {
     Decompose = "decompose-prompt.md",
 }
 
-impl Template {
+impl PromptTemplate {
     /// The template that a file of this name overrides. `coding-prompt.md` stands in for a missing
     /// `coding-prompt-footer.md`, as it always has.
     pub fn of_file(name: &str) -> Option<Self> {
@@ -99,34 +99,36 @@ impl Template {
     /// The variables that it sees, and what they hold.
     pub fn variables(self) -> &'static [(&'static str, &'static str)] {
         match self.audience() {
-            Audience::Role => &ROLE_VARIABLES,
-            Audience::Stage => &STAGE_VARIABLES,
-            Audience::Coding => &VARIABLES,
+            TemplateAudience::Role => &ROLE_VARIABLES,
+            TemplateAudience::Stage => &STAGE_VARIABLES,
+            TemplateAudience::Coding => &VARIABLES,
         }
     }
 
     /// A value for each of them.
     fn sample(self) -> Value {
         match self.audience() {
-            Audience::Role => sample_role_values(),
-            Audience::Stage => sample_stage_values(),
-            Audience::Coding => coding_values(&sample::full()),
+            TemplateAudience::Role => sample_role_values(),
+            TemplateAudience::Stage => sample_stage_values(),
+            TemplateAudience::Coding => coding_values(&sample::full()),
         }
     }
 
-    fn audience(self) -> Audience {
+    fn audience(self) -> TemplateAudience {
         match self {
-            Self::Indexer | Self::ContextPrep | Self::ContextPost | Self::Review => Audience::Role,
-            Self::Plan | Self::Investigate | Self::Verify | Self::VerifySpec | Self::Decompose => {
-                Audience::Stage
+            Self::Indexer | Self::ContextPrep | Self::ContextPost | Self::Review => {
+                TemplateAudience::Role
             }
-            _ => Audience::Coding,
+            Self::Plan | Self::Investigate | Self::Verify | Self::VerifySpec | Self::Decompose => {
+                TemplateAudience::Stage
+            }
+            _ => TemplateAudience::Coding,
         }
     }
 }
 
 /// Whose prompts a template is for, which decides about its variables.
-enum Audience {
+enum TemplateAudience {
     Coding,
     Role,
     Stage,
@@ -144,22 +146,22 @@ pub struct TemplateError {
 
 /// Templates of a project: those built in, and those that the project overrides.
 #[derive(Clone, Debug)]
-pub struct Templates {
+pub struct PromptTemplates {
     environment: Environment<'static>,
     /// The files of those that are overridden.
-    files: BTreeMap<Template, String>,
+    files: BTreeMap<PromptTemplate, String>,
 }
 
-impl Default for Templates {
+impl Default for PromptTemplates {
     fn default() -> Self {
         Self::embedded()
     }
 }
 
-impl Templates {
+impl PromptTemplates {
     /// The embedded ones, which are parsed once.
     pub fn embedded() -> Self {
-        static PARSED: LazyLock<Templates> = LazyLock::new(Templates::parse_embedded);
+        static PARSED: LazyLock<PromptTemplates> = LazyLock::new(PromptTemplates::parse_embedded);
         PARSED.clone()
     }
 
@@ -182,7 +184,7 @@ impl Templates {
     /// Put the text of `file` in a template's place, when it works.
     pub fn replace(
         &mut self,
-        template: Template,
+        template: PromptTemplate,
         file: &str,
         text: &str,
     ) -> Result<(), TemplateError> {
@@ -206,7 +208,7 @@ impl Templates {
     }
 
     /// The file that overrides a template.
-    pub fn file(&self, template: Template) -> Option<&str> {
+    pub fn file(&self, template: PromptTemplate) -> Option<&str> {
         self.files.get(&template).map(String::as_str)
     }
 
@@ -227,14 +229,14 @@ impl Templates {
     /// A template with these values in it.
     pub(crate) fn render(
         &self,
-        template: Template,
+        template: PromptTemplate,
         values: &Value,
     ) -> Result<String, TemplateError> {
         let render = || self.environment.get_template(template.file_name())?.render(values.clone());
         render().map_err(|error| self.explain(template, &error))
     }
 
-    fn check(&self, template: Template, file: &str, text: &str) -> Result<(), TemplateError> {
+    fn check(&self, template: PromptTemplate, file: &str, text: &str) -> Result<(), TemplateError> {
         let sample = template.sample();
         if let Ok(parsed) = self.environment.get_template(template.file_name()) {
             let mut names: Vec<String> = parsed.undeclared_variables(true).into_iter().collect();
@@ -248,7 +250,7 @@ impl Templates {
         self.render(template, &sample).map(drop)
     }
 
-    fn explain(&self, template: Template, error: &Error) -> TemplateError {
+    fn explain(&self, template: PromptTemplate, error: &Error) -> TemplateError {
         let file = self.file(template).unwrap_or(template.file_name());
         explain(file, template.variables(), error)
     }

@@ -6,8 +6,8 @@ use super::stage_values::sample_stage_values;
 use super::values::coding_values;
 use super::*;
 
-fn replaced(template: Template, text: &str) -> Result<Templates, String> {
-    let mut templates = Templates::embedded();
+fn replaced(template: PromptTemplate, text: &str) -> Result<PromptTemplates, String> {
+    let mut templates = PromptTemplates::embedded();
     let file = format!("ralph/prompts/{}", template.file_name());
     templates.replace(template, &file, text).map(|()| templates).map_err(|e| e.to_string())
 }
@@ -53,64 +53,70 @@ fn the_page_about_prompts_lists_every_template_and_variable() {
 
 #[test]
 fn an_override_takes_the_place_of_the_embedded_text() {
-    let templates = replaced(Template::Output, "Say {{ task.title }}!\n## Skills\n").unwrap();
+    let templates = replaced(PromptTemplate::Output, "Say {{ task.title }}!\n## Skills\n").unwrap();
     let prompt = assemble(&full(), &templates, 10_000).unwrap();
     assert!(prompt.text.ends_with("## Output Instructions\n\nSay Parse the header!\n### Skills\n"));
-    assert_eq!(templates.file(Template::Output), Some("ralph/prompts/coding-prompt-footer.md"));
+    assert_eq!(
+        templates.file(PromptTemplate::Output),
+        Some("ralph/prompts/coding-prompt-footer.md")
+    );
 }
 
 #[test]
 fn an_unknown_variable_is_told_with_file_line_and_what_there_is() {
-    let error = replaced(Template::Task, "one\n{{ tusk.title }}").unwrap_err();
+    let error = replaced(PromptTemplate::Task, "one\n{{ tusk.title }}").unwrap_err();
     assert!(error.starts_with("ralph/prompts/task.md:2: there is no variable `tusk"), "{error}");
     assert!(error.contains("did you mean `task`?") && error.contains("gate_failures"), "{error}");
-    let error =
-        replaced(Template::Task, "\n\n{% if false %}{{ task.titel }}{% endif %}").unwrap_err();
+    let error = replaced(PromptTemplate::Task, "\n\n{% if false %}{{ task.titel }}{% endif %}")
+        .unwrap_err();
     assert!(error.starts_with("ralph/prompts/task.md:3: there is no `task.titel`"), "{error}");
     assert!(error.contains("`title`"), "{error}");
-    let error =
-        replaced(Template::Task, "{% for g in gates %}\n{{ g.cmd }}\n{% endfor %}").unwrap_err();
+    let error = replaced(PromptTemplate::Task, "{% for g in gates %}\n{{ g.cmd }}\n{% endfor %}")
+        .unwrap_err();
     assert!(error.starts_with("ralph/prompts/task.md:2:") && error.contains("g.cmd"), "{error}");
 }
 
 #[test]
 fn a_template_of_another_role_has_variables_of_its_own() {
-    replaced(Template::Review, "{{ pass }} of {{ task.title }}").unwrap();
-    let error = replaced(Template::Indexer, "{{ gates }}").unwrap_err();
+    replaced(PromptTemplate::Review, "{{ pass }} of {{ task.title }}").unwrap();
+    let error = replaced(PromptTemplate::Indexer, "{{ gates }}").unwrap_err();
     assert!(error.contains("there is no variable `gates`"), "{error}");
     assert!(error.contains("index_json"), "{error}");
-    assert!(replaced(Template::Task, "{{ index_json }}").is_err());
+    assert!(replaced(PromptTemplate::Task, "{{ index_json }}").is_err());
 }
 
 #[test]
 fn a_prepared_prompt_still_says_how_to_claim_and_what_the_operator_noted() {
     let text =
         "Hello.\n\n```\n## Current Task\n```\n## Current Task\r\n\r\nDo é.\n\n## Skills\n\nx\n";
-    let prompt = prepared(&full(), &Templates::embedded(), text).unwrap();
+    let prompt = prepared(&full(), &PromptTemplates::embedded(), text).unwrap();
     let (before, after) = prompt.split_once("```\n## Current Task\n\nTask `t-1a2b`").unwrap();
     assert!(before.starts_with("Hello.") && after.contains("<TASK_DONE>"), "{prompt}");
     assert!(after.contains("The samples are in `samples/`") && after.contains("cargo test"));
     assert!(after.ends_with("Do é.\n\n## Skills\n\nx\n"), "{prompt}");
-    let bare = prepared(&full(), &Templates::embedded(), "Do it.").unwrap();
+    let bare = prepared(&full(), &PromptTemplates::embedded(), "Do it.").unwrap();
     assert!(bare.starts_with("## Current Task\n\nTask `t-1a2b`") && bare.ends_with("Do it."));
 }
 
 #[test]
 fn a_slip_in_the_syntax_is_told_with_file_and_line_and_the_embedded_text_stays() {
-    let mut templates = Templates::embedded();
-    let error = templates.replace(Template::Task, "x/task.md", "a\n{% if x }").unwrap_err();
+    let mut templates = PromptTemplates::embedded();
+    let error = templates.replace(PromptTemplate::Task, "x/task.md", "a\n{% if x }").unwrap_err();
     assert_eq!((error.file.as_str(), error.line), ("x/task.md", 2), "{error}");
-    let before = assemble(&full(), &Templates::embedded(), 10_000);
+    let before = assemble(&full(), &PromptTemplates::embedded(), 10_000);
     assert_eq!(assemble(&full(), &templates, 10_000), before);
-    assert!(replaced(Template::Task, &"x".repeat(1 << 20)).is_err());
+    assert!(replaced(PromptTemplate::Task, &"x".repeat(1 << 20)).is_err());
 }
 
 #[test]
 fn file_names_of_older_projects_are_known() {
-    assert_eq!(Template::of_file("coding-prompt.md"), Some(Template::Output));
-    assert_eq!(Template::of_file("first-iteration.md"), Some(Template::FirstIteration));
-    assert_eq!(Template::of_file("context-prep-prompt.md"), Some(Template::ContextPrep));
-    assert_eq!(Template::of_file("memory-prompt.md"), None);
+    assert_eq!(PromptTemplate::of_file("coding-prompt.md"), Some(PromptTemplate::Output));
+    assert_eq!(PromptTemplate::of_file("first-iteration.md"), Some(PromptTemplate::FirstIteration));
+    assert_eq!(
+        PromptTemplate::of_file("context-prep-prompt.md"),
+        Some(PromptTemplate::ContextPrep)
+    );
+    assert_eq!(PromptTemplate::of_file("memory-prompt.md"), None);
 }
 
 #[test]

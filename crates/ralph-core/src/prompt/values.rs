@@ -6,10 +6,10 @@ use minijinja::value::Value;
 
 use super::fields::fields_in;
 use super::markdown::{code, fenced, item, one_line, under};
-use super::material::{Material, PastHandoff, Rejection, Setback};
-use crate::format::progress::Attempt;
-use crate::gate::{Gate, GateCheck, Need};
-use crate::handoff::{self, Constraint, Handoff, Unfinished};
+use super::material::{FailureDetail, PastHandoff, PromptMaterial, RejectedApproach};
+use crate::format::progress::RecentAttempt;
+use crate::gate::{Gate, GateCheck, GateNeed};
+use crate::handoff::{self, Constraint, Handoff, UnfinishedItem};
 use crate::text::clip;
 
 /// Characters of what went wrong with an attempt other than by a gate.
@@ -59,7 +59,7 @@ pub const VARIABLES: [(&str, &str); 18] = [
 ];
 
 /// Return the template values for this material.
-pub(super) fn coding_values(material: &Material) -> Value {
+pub(super) fn coding_values(material: &PromptMaterial) -> Value {
     let spec = &material.spec;
     let past = material.handoff.as_ref().map(|past| &past.handoff);
     let completed = newest(&material.completed, NAMES);
@@ -103,7 +103,7 @@ fn short(text: &str) -> String {
     clip(&one_line(text), ENTRY)
 }
 
-fn task(material: &Material) -> Value {
+fn task(material: &PromptMaterial) -> Value {
     let task = &material.task;
     context! {
         id => code(task.id.as_str()),
@@ -120,7 +120,7 @@ fn gate(gate: &Gate) -> Value {
     context! {
         name => one_line(&gate.name),
         command => code(&gate.command),
-        required => gate.need == Need::Required,
+        required => gate.need == GateNeed::Required,
     }
 }
 
@@ -135,7 +135,7 @@ fn gate_failure(gate: &GateCheck) -> Value {
     }
 }
 
-fn setback(setback: &Setback) -> Value {
+fn setback(setback: &FailureDetail) -> Value {
     context! {
         happened => setback.failure.kind.happened(),
         detail => clip(&one_line(&setback.failure.message), SETBACK),
@@ -144,7 +144,7 @@ fn setback(setback: &Setback) -> Value {
     }
 }
 
-fn rejection(rejection: &Rejection) -> Value {
+fn rejection(rejection: &RejectedApproach) -> Value {
     context! { tried => short(&rejection.tried), why => short(&rejection.why) }
 }
 
@@ -173,14 +173,14 @@ fn constraint(found: &Constraint) -> Value {
 fn partial(handoff: Option<&Handoff>) -> Value {
     let left = handoff.map_or(&[][..], |handoff| &handoff.unfinished_business);
     let one =
-        |u: &Unfinished| context! { item => one_line(&u.item), reason => one_line(&u.reason) };
+        |u: &UnfinishedItem| context! { item => one_line(&u.item), reason => one_line(&u.reason) };
     context! {
         summary => handoff.map(|h| one_line(&h.task_completed.summary)).unwrap_or_default(),
         left => left.iter().map(one).collect::<Value>(),
     }
 }
 
-fn attempt(attempt: &Attempt) -> Value {
+fn attempt(attempt: &RecentAttempt) -> Value {
     context! {
         iteration => attempt.iteration,
         tried => short(&attempt.tried),

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::gather::{Sources, Try, within};
-use super::past::{SpecFate, SpecNote, seconds};
+use super::gather::{ReportSources, ReportedAttempt, within};
+use super::past::{SpecNote, SpecResult, seconds};
 use super::{FailedSpec, FailedTask};
-use crate::inbox::Status;
-use crate::plan::{Id, State};
+use crate::inbox::InboxStatus;
+use crate::plan::{Id, TaskState};
 use crate::text::shell_word;
 
 /// Specs that were given up, oldest first.
-pub(super) fn specs(sources: &Sources<'_>) -> Vec<FailedSpec> {
+pub(super) fn specs(sources: &ReportSources<'_>) -> Vec<FailedSpec> {
     let notes = sources.past.specs.iter().filter(|note| within(sources, note.at));
     let mut found: BTreeMap<String, FailedSpec> = notes.filter_map(noted).collect();
     for entry in sources.needs.inbox {
         let over = entry.completed_at.as_deref().map(seconds);
         match (entry.status, over) {
-            (Status::Failed, Some(at)) if within(sources, at) => {
+            (InboxStatus::Failed, Some(at)) if within(sources, at) => {
                 let why = entry.error.clone().unwrap_or_default();
                 let spec = entry.spec.clone();
                 let failed = found.entry(entry.spec.clone()).or_insert_with(|| FailedSpec {
@@ -31,7 +31,7 @@ pub(super) fn specs(sources: &Sources<'_>) -> Vec<FailedSpec> {
                 }
             }
             // It was queued again, and went well.
-            (Status::Done, Some(at)) => {
+            (InboxStatus::Done, Some(at)) => {
                 found.retain(|spec, failed| *spec != entry.spec || failed.at > at);
             }
             _ => {}
@@ -43,7 +43,7 @@ pub(super) fn specs(sources: &Sources<'_>) -> Vec<FailedSpec> {
 }
 
 fn noted(note: &SpecNote) -> Option<(String, FailedSpec)> {
-    let SpecFate::Failed { why, kept } = &note.fate else { return None };
+    let SpecResult::Failed { why, kept } = &note.fate else { return None };
     let spec = note.spec.clone()?;
     let stash = kept.as_ref().filter(|kept| !kept.starts_with("refs/"));
     let restore = stash.map(|stash| format!("git stash apply {}", shell_word(stash)));
@@ -58,8 +58,8 @@ fn noted(note: &SpecNote) -> Option<(String, FailedSpec)> {
 }
 
 /// Tasks whose last attempt that counts failed, in the order in which they failed last.
-pub(super) fn tasks(sources: &Sources<'_>, tries: &[Try<'_>]) -> Vec<FailedTask> {
-    let mut last: BTreeMap<&str, (&Try<'_>, usize)> = BTreeMap::new();
+pub(super) fn tasks(sources: &ReportSources<'_>, tries: &[ReportedAttempt<'_>]) -> Vec<FailedTask> {
+    let mut last: BTreeMap<&str, (&ReportedAttempt<'_>, usize)> = BTreeMap::new();
     for one in tries.iter().filter(|one| one.counts()) {
         let known = last.get(one.view.started.task.as_str()).map_or(0, |(_, tries)| *tries);
         last.insert(&one.view.started.task, (one, known + 1));
@@ -80,7 +80,7 @@ pub(super) fn tasks(sources: &Sources<'_>, tries: &[Try<'_>]) -> Vec<FailedTask>
 }
 
 /// Whether a task failed with this attempt, and nobody has finished it by hand since.
-fn is_failed(sources: &Sources<'_>, one: &Try<'_>) -> bool {
+fn is_failed(sources: &ReportSources<'_>, one: &ReportedAttempt<'_>) -> bool {
     let task = sources.needs.plan.task(&Id::new(&*one.view.started.task));
-    one.view.fate.is_failed() && task.is_none_or(|task| task.state != State::Accepted)
+    one.view.fate.is_failed() && task.is_none_or(|task| task.state != TaskState::Accepted)
 }

@@ -6,7 +6,7 @@ use super::chart;
 use super::words::{
     amendment, doubts, effort, evidence, failing, failure, percent, remarks, spec_state,
 };
-use super::{LandedTask, Place, Report, SpecPart};
+use super::{LandedTask, Report, SpecPart, WorkPlace};
 use crate::cycle::Proof;
 use crate::text::{clip, one_line};
 use crate::words::{elapsed, short};
@@ -179,7 +179,7 @@ fn spec(page: &mut String, part: &SpecPart) {
     let commits: String =
         part.commits.iter().map(|c| format!(", commit <code>{}</code>", text(short(c)))).collect();
     let _ = write!(page, "</h3>\n<p class=\"quiet\">{}{commits}</p>\n", escaped(&effort(part)));
-    let own = part.tasks.iter().filter(|task| task.place == Place::Branch).count();
+    let own = part.tasks.iter().filter(|task| task.place == WorkPlace::Branch).count();
     let each = own > 1 || part.spec.is_none();
     page.push_str("<ul class=\"list\">\n");
     for one in &part.tasks {

@@ -1,20 +1,20 @@
 //! Landed work by spec, with evidence and the commands that undo it.
 
-use super::gather::{Belongs, Sources, Try, is_here, spec_commits, within};
-use super::past::{SpecFate, seconds};
+use super::gather::{ReportSources, ReportedAttempt, TaskSpecMap, is_here, spec_commits, within};
+use super::past::{SpecResult, seconds};
 use super::undo::undo;
-use super::{FailedSpec, LandedTask, Place, SpecPart};
+use super::{FailedSpec, LandedTask, SpecPart, WorkPlace};
 use crate::construct::needs_plan;
 use crate::cost_sum::CostSum;
-use crate::cycle::{Fate, LandedBranch};
-use crate::inbox::Status;
-use crate::plan::{State, TombstoneKind};
+use crate::cycle::{AttemptState, LandedBranch};
+use crate::inbox::InboxStatus;
+use crate::plan::{TaskState, TombstoneKind};
 use crate::text::shell_word;
 
 /// Every spec of which something landed, in the order of the first landing.
 pub(super) fn specs(
-    sources: &Sources<'_>,
-    tries: &[Try<'_>],
+    sources: &ReportSources<'_>,
+    tries: &[ReportedAttempt<'_>],
     failed: &[FailedSpec],
 ) -> Vec<SpecPart> {
     let mut parts: Vec<SpecPart> = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn specs(
     }
     // A spec may be committed without an attempt in the period.
     for note in sources.past.specs.iter().filter(|note| within(sources, note.at)) {
-        if matches!(note.fate, SpecFate::Committed { .. }) {
+        if matches!(note.fate, SpecResult::Committed { .. }) {
             part_of(&mut parts, note.spec.as_deref());
         }
     }
@@ -54,7 +54,7 @@ pub(super) fn specs(
 
 impl SpecPart {
     fn is_on_branch(&self) -> bool {
-        !self.commits.is_empty() || self.tasks.iter().any(|task| task.place == Place::Branch)
+        !self.commits.is_empty() || self.tasks.iter().any(|task| task.place == WorkPlace::Branch)
     }
 }
 
@@ -66,28 +66,32 @@ fn part_of<'p>(parts: &'p mut Vec<SpecPart>, spec: Option<&str>) -> &'p mut Spec
     &mut parts[at]
 }
 
-fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<LandedTask> {
-    let Fate::Landed { commit, .. } = &one.view.fate else { return None };
+fn landed(
+    sources: &ReportSources<'_>,
+    tries: &[ReportedAttempt<'_>],
+    one: &ReportedAttempt<'_>,
+) -> Option<LandedTask> {
+    let AttemptState::Landed { commit, .. } = &one.view.fate else { return None };
     if one.view.branch == LandedBranch::GivenUp {
         return None;
     }
     let started = &one.view.started;
     let place = match commit {
-        Some(commit) if is_here(sources, commit) => Place::Branch,
-        _ if !spec_commits(sources, one.spec.as_deref()).is_empty() => Place::Spec,
-        Some(_) => Place::Elsewhere,
-        None => Place::Uncommitted,
+        Some(commit) if is_here(sources, commit) => WorkPlace::Branch,
+        _ if !spec_commits(sources, one.spec.as_deref()).is_empty() => WorkPlace::Spec,
+        Some(_) => WorkPlace::Elsewhere,
+        None => WorkPlace::Uncommitted,
     };
     let upto = tries.iter().position(|t| std::ptr::eq(t, one)).map_or(0, |at| at + 1);
     let of_task = tries.iter().take(upto).filter(|t| t.view.started.task == started.task);
     // What an earlier part of the task cost is told with that part.
-    let is_new = |t: &&Try<'_>| std::ptr::eq(*t, one) || !t.view.fate.is_landed();
+    let is_new = |t: &&ReportedAttempt<'_>| std::ptr::eq(*t, one) || !t.view.fate.is_landed();
     let mut cost = CostSum::default();
     of_task.rev().take_while(is_new).for_each(|t| cost.add_attempt(t.view));
     let branch = one.view.branch.name().filter(|name| {
-        place == Place::Elsewhere && sources.branch.is_some_and(|here| here != *name)
+        place == WorkPlace::Elsewhere && sources.branch.is_some_and(|here| here != *name)
     });
-    let own = commit.as_deref().filter(|_| place == Place::Branch || branch.is_some());
+    let own = commit.as_deref().filter(|_| place == WorkPlace::Branch || branch.is_some());
     let undo = own.and_then(|commit| undo_on(sources, branch, &started.task, &[commit]));
     Some(LandedTask {
         attempt: one.view.summary(sources.needs.running),
@@ -101,7 +105,7 @@ fn landed(sources: &Sources<'_>, tries: &[Try<'_>], one: &Try<'_>) -> Option<Lan
 
 /// The command that undoes commits on a branch; `None` is the one that is checked out.
 fn undo_on(
-    sources: &Sources<'_>,
+    sources: &ReportSources<'_>,
     branch: Option<&str>,
     name: &str,
     commits: &[&str],
@@ -112,14 +116,14 @@ fn undo_on(
 }
 
 /// Whether the spec is done, which commits hold it, and how to undo it.
-fn finish(sources: &Sources<'_>, part: &mut SpecPart) {
+fn finish(sources: &ReportSources<'_>, part: &mut SpecPart) {
     let whole = spec_commits(sources, part.spec.as_deref());
     let branch = match part.is_on_branch() || !whole.is_empty() {
         true => None,
         false => part.tasks.iter().find_map(|task| task.branch.clone()),
     };
     let is_own = |task: &&LandedTask| match &branch {
-        None => task.place == Place::Branch,
+        None => task.place == WorkPlace::Branch,
         Some(_) => task.branch == branch,
     };
     let own = part.tasks.iter().filter(is_own);
@@ -136,15 +140,17 @@ fn finish(sources: &Sources<'_>, part: &mut SpecPart) {
         done.spec == *spec && done.at.as_deref().is_none_or(|at| within(sources, seconds(at)))
     });
     part.done = match last {
-        Some(entry) => entry.status == Status::Done,
+        Some(entry) => entry.status == InboxStatus::Done,
         None => !part.commits.is_empty() || accepted || is_all_done(sources, spec),
     };
 }
 
 /// Whether `ralph build` finished every task of a spec. What a construct claims has yet to be accepted.
-fn is_all_done(sources: &Sources<'_>, spec: &str) -> bool {
-    let (plan, belongs) = (sources.needs.plan, Belongs::to(sources.needs.plan));
-    let is_done = |state: &State| matches!(state, State::Done | State::Accepted | State::Skipped);
+fn is_all_done(sources: &ReportSources<'_>, spec: &str) -> bool {
+    let (plan, belongs) = (sources.needs.plan, TaskSpecMap::to(sources.needs.plan));
+    let is_done = |state: &TaskState| {
+        matches!(state, TaskState::Done | TaskState::Accepted | TaskState::Skipped)
+    };
     let open = plan.tasks.iter().filter(|task| !is_done(&task.state)).map(|task| &task.id);
     let rejected = plan.buried().filter(|stone| stone.kind == TombstoneKind::Reject);
     let mut left = open.chain(rejected.map(|stone| &stone.id));

@@ -1,7 +1,7 @@
 //! The report as Markdown: for a terminal, a commit or a chat.
 
 use super::words::{amendment, doubts, effort, evidence, failing, failure, remarks, spec_state};
-use super::{LandedTask, Place, Report, SpecPart};
+use super::{LandedTask, Report, SpecPart, WorkPlace};
 use crate::text::{clip, one_line};
 use crate::words::{elapsed, short};
 
@@ -11,7 +11,7 @@ const REASON: usize = 300;
 impl Report {
     /// Return the report as Markdown.
     pub fn markdown(&self) -> String {
-        let mut page = Page(String::new());
+        let mut page = ReportText(String::new());
         page.line(&format!("# {}: {}", plain(&self.project), self.headline()));
         page.line("");
         page.line(&format!("{}.", self.period()));
@@ -37,7 +37,7 @@ impl Report {
         page.0
     }
 
-    fn write_needs(&self, page: &mut Page) {
+    fn write_needs(&self, page: &mut ReportText) {
         if self.needs.is_empty() {
             return;
         }
@@ -48,7 +48,7 @@ impl Report {
         }
     }
 
-    fn write_failed(&self, page: &mut Page) {
+    fn write_failed(&self, page: &mut ReportText) {
         if self.failed_specs.is_empty() && self.failed_tasks.is_empty() {
             return;
         }
@@ -71,7 +71,7 @@ impl Report {
         }
     }
 
-    fn write_stages(&self, page: &mut Page) {
+    fn write_stages(&self, page: &mut ReportText) {
         if self.stages.is_empty() {
             return;
         }
@@ -84,7 +84,7 @@ impl Report {
     }
 }
 
-fn spec(page: &mut Page, part: &SpecPart) {
+fn spec(page: &mut ReportText, part: &SpecPart) {
     page.line(&match &part.spec {
         None => "\n### tasks without a spec".to_owned(),
         Some(spec) => format!("\n### {}: {}", plain(spec), plain(&spec_state(part))),
@@ -95,7 +95,7 @@ fn spec(page: &mut Page, part: &SpecPart) {
     }
     page.line("");
     // One task alone is undone with its spec.
-    let own = part.tasks.iter().filter(|task| task.place == Place::Branch).count();
+    let own = part.tasks.iter().filter(|task| task.place == WorkPlace::Branch).count();
     let each = own > 1 || part.spec.is_none();
     for one in &part.tasks {
         task(page, one, one.undo.as_deref().filter(|_| each));
@@ -105,7 +105,7 @@ fn spec(page: &mut Page, part: &SpecPart) {
     }
 }
 
-fn task(page: &mut Page, task: &LandedTask, undo: Option<&str>) {
+fn task(page: &mut ReportText, task: &LandedTask, undo: Option<&str>) {
     page.item(&titled(
         &format!("{} {}", task.attempt.started.task, task.attempt.started.name),
         &format!("{}; {}", evidence(task), remarks(task)),
@@ -115,9 +115,9 @@ fn task(page: &mut Page, task: &LandedTask, undo: Option<&str>) {
 }
 
 /// A text that grows line by line.
-struct Page(String);
+struct ReportText(String);
 
-impl Page {
+impl ReportText {
     fn line(&mut self, text: &str) {
         self.0.push_str(text);
         self.0.push('\n');

@@ -24,15 +24,15 @@ mod since;
 pub(crate) mod undo;
 mod words;
 
-pub use gather::Sources;
-pub use past::Past;
-pub use since::Since;
+pub use gather::ReportSources;
+pub use past::ReportHistory;
+pub use since::ReportStart;
 
 use serde::Serialize;
 
 use crate::cost_sum::CostSum;
 use crate::cycle::{AmendmentRow, AttemptSummary, RunCommand};
-use crate::dashboard::Group;
+use crate::dashboard::NumbersGroup;
 use crate::needs::Need;
 
 /// Report of the work in a period.
@@ -45,7 +45,7 @@ pub struct Report {
     pub until: i64,
     /// Offset of the reader's time zone from UTC, in seconds.
     pub utc_offset: i32,
-    pub totals: Totals,
+    pub totals: ReportTotals,
     /// Things that a person has to do.
     pub needs: Vec<Need>,
     /// Landed work, by spec.
@@ -60,16 +60,16 @@ pub struct Report {
     /// Runs of loops that were active in the period.
     pub runs: Vec<RunLine>,
     /// Time and cost by stage, the longest first.
-    pub stages: Vec<Group>,
+    pub stages: Vec<NumbersGroup>,
     /// Cost over time, oldest first.
-    pub spending: Vec<Spent>,
+    pub spending: Vec<CostPoint>,
     /// Every attempt that ended, in order.
     pub attempts: Vec<AttemptSummary>,
 }
 
 /// Totals of the work in a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Totals {
+pub struct ReportTotals {
     pub specs_done: usize,
     /// Number of specs that were given up.
     pub specs_failed: usize,
@@ -119,7 +119,7 @@ pub struct SpecPart {
 /// Place of work that has landed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum WorkPlace {
     /// In a commit of its own on the branch.
     Branch,
     /// In the commit of the whole spec.
@@ -138,7 +138,7 @@ pub struct LandedTask {
     pub tries: usize,
     /// Cost of its attempts since an earlier part of the task landed.
     pub cost: CostSum,
-    pub place: Place,
+    pub place: WorkPlace,
     /// The branch that has it, where that is another one.
     pub branch: Option<String>,
     /// The command that takes it out again.
@@ -187,7 +187,7 @@ pub struct RunLine {
 
 /// Total cost at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spent {
+pub struct CostPoint {
     /// Time of the cost, seconds since 1970.
     pub at: i64,
     /// Dollars since the beginning of the period.

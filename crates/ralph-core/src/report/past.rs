@@ -8,11 +8,13 @@ use jiff::Timestamp;
 
 use super::RunLine;
 use crate::agent_role::AgentRole;
-use crate::cycle::{AttemptView, End, Entry, History, Record, RunCommand, Spending};
+use crate::cycle::{
+    AttemptView, BackendSpending, History, JournalEntry, JournalRecord, LoopEnd, RunCommand,
+};
 
 /// Everything a report needs to know of the journal.
 #[derive(Clone, Debug, Default)]
-pub struct Past {
+pub struct ReportHistory {
     /// History as the loops use it.
     pub history: History,
     /// All runs, oldest first.
@@ -34,11 +36,11 @@ pub struct Past {
 pub(super) struct SpecNote {
     pub(super) at: i64,
     pub(super) spec: Option<String>,
-    pub(super) fate: SpecFate,
+    pub(super) fate: SpecResult,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum SpecFate {
+pub(super) enum SpecResult {
     Committed { commit: String },
     Failed { why: String, kept: Option<String> },
 }
@@ -48,61 +50,61 @@ pub(super) fn seconds(at: &str) -> i64 {
     at.parse::<Timestamp>().map_or(i64::MIN, Timestamp::as_second)
 }
 
-impl Past {
+impl ReportHistory {
     /// Take in one more record of the journal.
-    pub fn add(&mut self, entry: &Entry) {
+    pub fn add(&mut self, entry: &JournalEntry) {
         let at = seconds(&entry.at);
         // What comes after the end of a run belongs to no run.
-        let is_next = matches!(entry.record, Record::RunStarted(_));
+        let is_next = matches!(entry.record, JournalRecord::RunStarted(_));
         if let Some(run) = self.runs.last_mut().filter(|run| run.end.is_none() && !is_next) {
             run.last = run.last.max(at);
         }
         match &entry.record {
-            Record::RunStarted(run) => {
+            JournalRecord::RunStarted(run) => {
                 self.stop_waiting(at);
                 self.spec = None;
                 let command = run.command;
                 self.runs.push(RunLine { command, began: at, last: at, end: None });
             }
-            Record::RunEnded(ended) => {
+            JournalRecord::RunEnded(ended) => {
                 self.stop_waiting(at);
                 if let Some(run) = self.runs.last_mut() {
                     // A planner that did its work completed no task.
-                    let planned = run.command == RunCommand::Plan && ended.end == End::Complete;
+                    let planned = run.command == RunCommand::Plan && ended.end == LoopEnd::Complete;
                     let reason = || ended.reason.clone();
                     run.end = Some(if planned { "planned".to_owned() } else { reason() });
                 }
             }
-            Record::ConstructStarted(start) => self.spec = Some(start.spec.clone()),
-            Record::AttemptStarted { .. } => {
+            JournalRecord::ConstructStarted(start) => self.spec = Some(start.spec.clone()),
+            JournalRecord::AttemptStarted { .. } => {
                 self.stop_waiting(at);
                 self.of_attempt.push(self.spec.clone());
             }
-            Record::Answered(answered) => {
+            JournalRecord::Answered(answered) => {
                 // `ralph plan` names the spec as what it asks about.
                 let planned = (answered.role == AgentRole::Plan && !answered.item.is_empty())
                     .then(|| answered.item.clone());
                 self.of_spending.push(self.spec.clone().or(planned));
             }
-            Record::Waiting { .. } => self.waiting = Some(self.waiting.unwrap_or(at)),
-            Record::Waited => self.stop_waiting(at),
-            Record::SpecLanded(landed) => {
+            JournalRecord::Waiting { .. } => self.waiting = Some(self.waiting.unwrap_or(at)),
+            JournalRecord::Waited => self.stop_waiting(at),
+            JournalRecord::SpecLanded(landed) => {
                 let spec = landed.spec.clone().or_else(|| self.spec.clone());
                 if let Some(commit) = landed.commit.clone() {
-                    self.specs.push(SpecNote { at, spec, fate: SpecFate::Committed { commit } });
+                    self.specs.push(SpecNote { at, spec, fate: SpecResult::Committed { commit } });
                 }
             }
-            Record::Replayed(replay) => {
+            JournalRecord::Replayed(replay) => {
                 for note in &mut self.specs {
-                    if let SpecFate::Committed { commit } = &mut note.fate {
+                    if let SpecResult::Committed { commit } = &mut note.fate {
                         replay.rename(commit);
                     }
                 }
             }
-            Record::SpecFailed(failed) => {
+            JournalRecord::SpecFailed(failed) => {
                 let (why, kept) = (failed.why.clone(), failed.kept.clone());
                 let spec = Some(failed.spec.clone());
-                self.specs.push(SpecNote { at, spec, fate: SpecFate::Failed { why, kept } });
+                self.specs.push(SpecNote { at, spec, fate: SpecResult::Failed { why, kept } });
             }
             _ => {}
         }
@@ -126,21 +128,21 @@ impl Past {
     /// Return the cost of questions to agents outside of attempts, oldest first.
     ///
     /// Each comes with the spec that construct worked on, if there was one.
-    pub(super) fn asked(&self) -> impl Iterator<Item = (&Spending, Option<&str>)> {
+    pub(super) fn asked(&self) -> impl Iterator<Item = (&BackendSpending, Option<&str>)> {
         let specs = self.of_spending.iter().map(Option::as_deref);
         self.history.spending.iter().zip(specs).filter(|(spent, _)| spent.role != AgentRole::Build)
     }
 
     /// Every commit that something landed as.
     pub fn commits(&self) -> Vec<&str> {
-        use crate::cycle::Fate;
+        use crate::cycle::AttemptState;
         let of_tasks = self.history.attempts.iter().filter_map(|view| match &view.fate {
-            Fate::Landed { commit, .. } => commit.as_deref(),
+            AttemptState::Landed { commit, .. } => commit.as_deref(),
             _ => None,
         });
         let of_specs = self.specs.iter().filter_map(|note| match &note.fate {
-            SpecFate::Committed { commit } => Some(commit.as_str()),
-            SpecFate::Failed { .. } => None,
+            SpecResult::Committed { commit } => Some(commit.as_str()),
+            SpecResult::Failed { .. } => None,
         });
         of_tasks.chain(of_specs).collect()
     }

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cycle::model_tests::run_end;
-use crate::cycle::{End, Entry, Record, RunEnd, Signal};
-use crate::format::{self, Format};
+use crate::cycle::{JournalEntry, JournalRecord, LoopEnd, LoopSignal, RunEnd};
+use crate::format::{self, PlanFormat};
 use crate::inbox::Inbox;
-use crate::needs::{NeedSources, Running};
+use crate::needs::{LoopProcess, NeedSources};
 use crate::plan::Plan;
 
 const FIRST: &str = "1111111111aaaaaaaaaa";
@@ -107,13 +107,13 @@ fn run(minute: u32, command: &str) -> Value {
     )
 }
 
-fn run_ended(minute: u32, end: End, reason: &str, remaining: usize) -> Value {
+fn run_ended(minute: u32, end: LoopEnd, reason: &str, remaining: usize) -> Value {
     let end = RunEnd { reason: reason.into(), ..run_end(end, remaining) };
-    at(minute, serde_json::to_value(Record::RunEnded(end)).unwrap())
+    at(minute, serde_json::to_value(JournalRecord::RunEnded(end)).unwrap())
 }
 
 fn over(minute: u32) -> Value {
-    run_ended(minute, End::Complete, "all done", 0)
+    run_ended(minute, LoopEnd::Complete, "all done", 0)
 }
 
 /// t-aaaa fails once and lands; t-bbbb lands at once; t-cccc fails.
@@ -135,10 +135,10 @@ fn night() -> Vec<Value> {
     all
 }
 
-fn past(records: &[Value]) -> Past {
-    let mut past = Past::default();
+fn past(records: &[Value]) -> ReportHistory {
+    let mut past = ReportHistory::default();
     for record in records {
-        past.add(&serde_json::from_value::<Entry>(record.clone()).unwrap());
+        past.add(&serde_json::from_value::<JournalEntry>(record.clone()).unwrap());
     }
     past
 }
@@ -147,16 +147,16 @@ fn moment(text: &str) -> i64 {
     text.parse::<jiff::Timestamp>().unwrap().as_second()
 }
 
-fn report(past: &Past, plan: &str, inbox: &str, on_branch: Option<&[&str]>) -> Report {
-    let plan: Plan = format::codec(Format::Jsonl).parse(plan).unwrap();
+fn report(past: &ReportHistory, plan: &str, inbox: &str, on_branch: Option<&[&str]>) -> Report {
+    let plan: Plan = format::codec(PlanFormat::Jsonl).parse(plan).unwrap();
     let inbox = Inbox::parse(inbox).unwrap();
     let here: Option<BTreeSet<String>> =
         on_branch.map(|commits| commits.iter().map(|c| (*c).to_owned()).collect());
     let running = match past.history.run_end {
-        Some(_) => Running::Nobody,
-        None => Running::Pid(1),
+        Some(_) => LoopProcess::Nobody,
+        None => LoopProcess::Pid(1),
     };
-    Report::of(&Sources {
+    Report::of(&ReportSources {
         project: "shop",
         past,
         on_branch: here.as_ref(),
@@ -255,7 +255,7 @@ fn a_spec_that_was_committed_as_a_whole_is_undone_as_a_whole() {
     let report = report(&past(&records), "", inbox, Some(&[WHOLE]));
     let part = &report.specs[0];
     assert_eq!((part.spec.as_deref(), part.done, part.commits.len()), (Some("a.md"), true, 1));
-    assert_eq!((part.tasks[0].place, &part.tasks[0].undo), (Place::Spec, &None));
+    assert_eq!((part.tasks[0].place, &part.tasks[0].undo), (WorkPlace::Spec, &None));
     assert!(part.undo.as_ref().unwrap().contains("git revert --no-commit 3333333333;"));
     assert_eq!((part.cost.usd, report.totals.specs_done), (1.5, 1));
     assert_eq!(
@@ -269,7 +269,7 @@ fn a_spec_that_was_committed_as_a_whole_is_undone_as_a_whole() {
 fn work_that_is_not_on_the_branch_has_no_undo_and_says_so() {
     let report = report(&past(&night()), PLAN, "", Some(&[SECOND]));
     let task = &report.specs[0].tasks[0];
-    assert_eq!((task.place, &task.undo), (Place::Elsewhere, &None));
+    assert_eq!((task.place, &task.undo), (WorkPlace::Elsewhere, &None));
     assert!(report.markdown().contains("commit 1111111111, which is not on this branch"));
     assert!(report.specs[0].undo.as_ref().unwrap().contains("git revert --no-commit 2222222222;"));
 }
@@ -304,8 +304,8 @@ fn what_landed_later_is_no_failure_and_what_is_older_is_not_told() {
         report.failed_tasks.iter().map(|t| t.attempt.started.task.as_str()).collect::<Vec<_>>(),
         ["t-cccc"]
     );
-    let plan = Plan::empty(Format::Jsonl);
-    let later = Report::of(&Sources {
+    let plan = Plan::empty(PlanFormat::Jsonl);
+    let later = Report::of(&ReportSources {
         project: "shop",
         past: &past,
         on_branch: None,
@@ -318,7 +318,7 @@ fn what_landed_later_is_no_failure_and_what_is_older_is_not_told() {
         needs: NeedSources {
             plan: &plan,
             plan_file: "ralph/plan.jsonl",
-            running: &Running::Nobody,
+            running: &LoopProcess::Nobody,
             inbox: &[],
             history: &past.history,
             damage: &[],
@@ -333,7 +333,7 @@ fn what_landed_later_is_no_failure_and_what_is_older_is_not_told() {
 
 #[test]
 fn nothing_is_said_to_have_happened_when_nothing_did() {
-    let report = report(&Past::default(), "", "", None);
+    let report = report(&ReportHistory::default(), "", "", None);
     assert_eq!(
         report.markdown(),
         "# shop: nothing happened\n\nMon 20 Jan 01:00 to Mon 20 Jan 09:00 (8h 0m).\n"
@@ -357,20 +357,20 @@ fn the_page_stands_alone_and_texts_stay_texts() {
 fn since_takes_what_people_write() {
     let past = past(&night());
     let now = moment("2025-01-20T08:00:00Z");
-    let since = |text: &str, now| text.parse::<Since>().unwrap().moment(&past, now, 3600);
+    let since = |text: &str, now| text.parse::<ReportStart>().unwrap().moment(&past, now, 3600);
     assert_eq!(since("12h", now), now - 12 * 3600);
     assert_eq!(since("3d", now), now - 3 * 86_400);
     assert_eq!(since("last", now), moment("2025-01-20T02:00:00Z"));
     assert_eq!(since("2025-01-19", now), moment("2025-01-18T23:00:00Z"), "midnight where I am");
     assert_eq!(since("2025-01-19T10:00:00Z", now), moment("2025-01-19T10:00:00Z"));
     for bad in ["", "yesterday", "12", "2025-13-40", "last week"] {
-        assert!(bad.parse::<Since>().unwrap_err().contains("`12h`"), "{bad}");
+        assert!(bad.parse::<ReportStart>().unwrap_err().contains("`12h`"), "{bad}");
     }
-    let usual = |now| Since::default().moment(&past, now, 0);
+    let usual = |now| ReportStart::default().moment(&past, now, 0);
     assert_eq!(usual(now), now - 86_400);
     let later = moment("2025-01-25T08:00:00Z");
     assert_eq!(usual(later), moment("2025-01-20T02:00:00Z"), "nothing since: the last run");
-    assert_eq!(Since::default().moment(&Past::default(), now, 0), now - 86_400);
+    assert_eq!(ReportStart::default().moment(&ReportHistory::default(), now, 0), now - 86_400);
 }
 
 proptest! {
@@ -397,24 +397,24 @@ proptest! {
 
 #[test]
 fn a_run_that_stopped_before_its_work_was_done_needs_somebody_to_go_on() {
-    let ended = |end: End| {
+    let ended = |end: LoopEnd| {
         let run_ended = run_ended(1, end, "its model failed: no key", 1);
         let start = json!({
             "record": "construct_started", "spec": "a b.md", "plan": "ralph/plan.jsonl", "limit": 3,
         });
         report(&past(&[run(0, "construct"), at(0, start), run_ended]), "", "", None)
     };
-    let need = &ended(End::NoPlan { why: "no key".into(), log: None }).needs[0];
+    let need = &ended(LoopEnd::NoPlan { why: "no key".into(), log: None }).needs[0];
     assert_eq!(
         (need.text.as_str(), need.command.as_str()),
         ("ralph construct stopped: its model failed: no key", "ralph construct 'a b.md'")
     );
-    let limited = End::UsageLimit { reason: "5 hours".into() };
-    let interrupted = End::Interrupted(Signal::Interrupt);
-    for end in [End::Stopped, interrupted, End::MaxIterations(3), limited] {
+    let limited = LoopEnd::UsageLimit { reason: "5 hours".into() };
+    let interrupted = LoopEnd::Interrupted(LoopSignal::Interrupt);
+    for end in [LoopEnd::Stopped, interrupted, LoopEnd::MaxIterations(3), limited] {
         assert_eq!(ended(end.clone()).needs[0].command, "ralph construct 'a b.md'", "{end:?}");
     }
-    assert_eq!(ended(End::Complete).needs, []);
+    assert_eq!(ended(LoopEnd::Complete).needs, []);
 }
 
 #[test]
@@ -429,13 +429,13 @@ fn a_price_is_written_as_it_is_read() {
 #[test]
 fn a_run_lasts_until_its_end_and_not_until_the_next_one_begins() {
     use crate::cycle::model_tests::{run, run_ended};
-    let mut past = Past::default();
+    let mut past = ReportHistory::default();
     for (at, record) in [
         ("2025-01-20T02:00:00Z", run("r1", 0)),
-        ("2025-01-20T02:00:10Z", run_ended(End::Complete, 0)),
+        ("2025-01-20T02:00:10Z", run_ended(LoopEnd::Complete, 0)),
         ("2025-01-20T09:00:00Z", run("r2", 0)),
     ] {
-        past.add(&Entry { at: at.into(), record });
+        past.add(&JournalEntry { at: at.into(), record });
     }
     let lasted: Vec<i64> = past.runs.iter().map(|run| run.last - run.began).collect();
     assert_eq!(lasted, [10, 0]);

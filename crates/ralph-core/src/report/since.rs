@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::{Offset, TimeZone};
 
-use super::past::{Past, seconds};
+use super::past::{ReportHistory, seconds};
 use crate::config::parse_duration;
 
 const DAY: i64 = 24 * 60 * 60;
 
 /// From when on a report tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Since {
+pub enum ReportStart {
     /// The last 24 hours, or the last run if nothing happened in them.
     #[default]
     LastNight,
@@ -25,7 +25,7 @@ pub enum Since {
     At(Timestamp),
 }
 
-impl std::str::FromStr for Since {
+impl std::str::FromStr for ReportStart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -47,9 +47,9 @@ impl std::str::FromStr for Since {
     }
 }
 
-impl Since {
+impl ReportStart {
     /// The moment, in seconds since 1970. `offset` is how far the user's clock is ahead of UTC.
-    pub fn moment(&self, past: &Past, now: i64, offset: i32) -> i64 {
+    pub fn moment(&self, past: &ReportHistory, now: i64, offset: i32) -> i64 {
         let last_run = past.runs.last().map(|run| run.began);
         let day_ago = now.saturating_sub(DAY);
         match self {

@@ -3,9 +3,11 @@
 use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 
-use super::{FailedTask, LandedTask, Place, Report, RunLine, SpecPart, Totals};
+use super::{FailedTask, LandedTask, Report, ReportTotals, RunLine, SpecPart, WorkPlace};
 use crate::cost_sum::CostSum;
-use crate::cycle::{AmendmentRow, Failure, Fate, Landing, Proof, failing_lines};
+use crate::cycle::{
+    AmendmentRow, AttemptFailure, AttemptState, LandingExtent, Proof, failing_lines,
+};
 use crate::gate::GateCheck;
 use crate::words::{count, elapsed, short, took};
 
@@ -102,7 +104,7 @@ fn needs(n: usize) -> String {
 }
 
 /// `, 5 of 7 tasks at the first try (71 %)`.
-fn first_try(totals: &Totals) -> String {
+fn first_try(totals: &ReportTotals) -> String {
     match percent(totals) {
         Some(percent) => format!(
             ", {} of {} at the first try ({percent} %)",
@@ -114,7 +116,7 @@ fn first_try(totals: &Totals) -> String {
 }
 
 /// Return the percentage of tasks that landed with their first attempt. `None` without tasks.
-pub(super) fn percent(totals: &Totals) -> Option<usize> {
+pub(super) fn percent(totals: &ReportTotals) -> Option<usize> {
     let (landed, all) = (totals.first_try_landed, totals.first_tries);
     (all > 0).then(|| (landed.saturating_mul(200) + all) / (all.saturating_mul(2)))
 }
@@ -172,10 +174,10 @@ pub(super) fn remarks(task: &LandedTask) -> String {
     });
     parts.push(task.cost.in_list());
     match (task.place, task.attempt.fate.kept()) {
-        (Place::Branch, Some(commit)) => parts.push(format!("commit {}", short(commit))),
-        (Place::Branch | Place::Spec, _) => parts.push("in the spec's commit".to_owned()),
-        (Place::Uncommitted, _) => parts.push("not committed".to_owned()),
-        (Place::Elsewhere, commit) => {
+        (WorkPlace::Branch, Some(commit)) => parts.push(format!("commit {}", short(commit))),
+        (WorkPlace::Branch | WorkPlace::Spec, _) => parts.push("in the spec's commit".to_owned()),
+        (WorkPlace::Uncommitted, _) => parts.push("not committed".to_owned()),
+        (WorkPlace::Elsewhere, commit) => {
             let commit = commit.map(short).unwrap_or_default();
             parts.push(match &task.branch {
                 Some(branch) => {
@@ -204,7 +206,7 @@ pub(super) fn doubts(task: &LandedTask) -> Vec<String> {
 /// Why a task failed, in one line.
 pub(super) fn failure(task: &FailedTask) -> String {
     let tries = if task.tries > 1 { format!(" ({} tries)", task.tries) } else { String::new() };
-    let why = task.attempt.fate.failure().map(Failure::told).unwrap_or_default();
+    let why = task.attempt.fate.failure().map(AttemptFailure::told).unwrap_or_default();
     let red: Vec<&str> = red_checks(task).map(|check| check.name.as_str()).collect();
     let named = red.iter().any(|gate| why.contains(gate));
     let red = match red.is_empty() || named {
@@ -226,14 +228,14 @@ fn red_checks(task: &FailedTask) -> impl Iterator<Item = &GateCheck> {
 impl LandedTask {
     pub(super) fn proof(&self) -> &Proof {
         match &self.attempt.fate {
-            Fate::Landed { proof, .. } => proof,
+            AttemptState::Landed { proof, .. } => proof,
             _ => &Proof::Unproven,
         }
     }
 
     /// Whether a part of it is left.
     pub(super) fn is_partial(&self) -> bool {
-        matches!(self.attempt.fate, Fate::Landed { landing: Landing::Partial, .. })
+        matches!(self.attempt.fate, AttemptState::Landed { landing: LandingExtent::Partial, .. })
     }
 }
 

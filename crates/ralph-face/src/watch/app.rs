@@ -1,15 +1,15 @@
 //! State of the full-screen view, and the meaning of the keys.
 
-use ralph_core::control::Command;
-use ralph_core::dashboard::Card;
+use ralph_core::control::LoopCommand;
+use ralph_core::dashboard::TaskCard;
 use ralph_core::plan::{Id, TaskStateName};
 
-use super::Board;
-use crate::line::Line;
+use super::WatchBoard;
+use crate::line::ScreenLine;
 
 /// A key, as far as the view knows keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum WatchKey {
     Char(char),
     Enter,
     Escape,
@@ -27,9 +27,9 @@ pub enum Key {
 
 /// Action that the caller of the view has to carry out.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Act {
+pub enum WatchAction {
     /// Send this command to the loop.
-    Send(Command),
+    Send(LoopCommand),
     /// Fetch the details of the task with this id.
     Detail(String),
     Quit,
@@ -39,7 +39,7 @@ pub enum Act {
 
 /// Whose process the view is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum WatchRole {
     /// View in a process of its own, which can be opened and closed at any time.
     Guest,
     /// View in the process of the loop, which Ctrl-C ends.
@@ -48,38 +48,38 @@ pub enum Role {
 
 /// Half of the screen that the arrow keys move in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pane {
+pub(super) enum WatchPane {
     Tasks,
     Text,
 }
 
 /// Purpose of the text that is typed in the last line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Typing {
+pub(super) enum TypingPurpose {
     Note,
     Search,
 }
 
 /// Current mode of the view, which decides the meaning of the keys.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Mode {
+pub(super) enum WatchMode {
     Look,
     /// The keys, from this line on.
     Help(usize),
-    Typing(Typing, String),
+    Typing(TypingPurpose, String),
     /// Something that cannot be taken back.
-    Sure(String, Command),
+    Sure(String, LoopCommand),
 }
 
 /// State of the full-screen view: its data, its selection and its mode.
 #[derive(Clone, Debug)]
-pub struct App {
-    pub(super) role: Role,
-    pub(super) board: Option<Board>,
-    pub(super) output: Vec<Line>,
+pub struct WatchApp {
+    pub(super) role: WatchRole,
+    pub(super) board: Option<WatchBoard>,
+    pub(super) output: Vec<ScreenLine>,
     /// The task whose details are shown instead of the output.
-    pub(super) detail: Option<(String, Vec<Line>)>,
-    pub(super) pane: Pane,
+    pub(super) detail: Option<(String, Vec<ScreenLine>)>,
+    pub(super) pane: WatchPane,
     pub(super) selected: usize,
     /// Somebody chose a task; until then the one that runs is selected.
     chosen: bool,
@@ -88,7 +88,7 @@ pub struct App {
     /// The first row that is shown; `None` follows the end.
     pub(super) top: Option<usize>,
     pub(super) search: Option<String>,
-    pub(super) mode: Mode,
+    pub(super) mode: WatchMode,
     pub(super) message: String,
     /// Number of rows and number of visible rows, from the last drawing.
     pub(super) rows: (usize, usize),
@@ -96,33 +96,33 @@ pub struct App {
     pub(super) found: Vec<usize>,
 }
 
-impl App {
+impl WatchApp {
     /// Create a view without any content.
-    pub fn new(role: Role) -> Self {
+    pub fn new(role: WatchRole) -> Self {
         Self {
             role,
             board: None,
             output: Vec::new(),
             detail: None,
-            pane: Pane::Tasks,
+            pane: WatchPane::Tasks,
             selected: 0,
             chosen: false,
             detailed: None,
             top: None,
             search: None,
-            mode: Mode::Look,
+            mode: WatchMode::Look,
             message: String::new(),
             rows: (0, 1),
             found: Vec::new(),
         }
     }
 
-    pub(super) fn tasks(&self) -> &[Card] {
+    pub(super) fn tasks(&self) -> &[TaskCard] {
         self.board.as_ref().map_or(&[], |board| &board.tasks)
     }
 
     /// Things are like this now. A task that somebody chose stays selected.
-    pub fn set_board(&mut self, board: Board) {
+    pub fn set_board(&mut self, board: WatchBoard) {
         let chosen = self.task().map(str::to_owned);
         let place = chosen.and_then(|id| board.tasks.iter().position(|task| task.id == id));
         let runs = board.tasks.iter().position(|task| task.state == TaskStateName::Running);
@@ -132,18 +132,18 @@ impl App {
     }
 
     /// Replace the output by the newest lines.
-    pub fn set_output(&mut self, lines: Vec<Line>) {
+    pub fn set_output(&mut self, lines: Vec<ScreenLine>) {
         self.output = lines;
     }
 
     /// Show these details of a task.
-    pub fn set_detail(&mut self, task: String, lines: Vec<Line>) {
+    pub fn set_detail(&mut self, task: String, lines: Vec<ScreenLine>) {
         // Details that are shown anew stay where they are.
         let same = self.detail.as_ref().is_some_and(|(shown, _)| *shown == task);
         self.detailed = self.stand(&task);
         self.detail = Some((task, lines));
         if !same {
-            (self.top, self.pane) = (Some(0), Pane::Text);
+            (self.top, self.pane) = (Some(0), WatchPane::Text);
         }
     }
 
@@ -169,47 +169,52 @@ impl App {
     }
 
     /// Handle a key. Return the action that the caller has to carry out, if there is one.
-    pub fn press(&mut self, key: Key) -> Option<Act> {
-        if key == Key::Leave {
-            return Some(Act::Interrupt);
+    pub fn press(&mut self, key: WatchKey) -> Option<WatchAction> {
+        if key == WatchKey::Leave {
+            return Some(WatchAction::Interrupt);
         }
-        match std::mem::replace(&mut self.mode, Mode::Look) {
-            Mode::Help(top) => {
+        match std::mem::replace(&mut self.mode, WatchMode::Look) {
+            WatchMode::Help(top) => {
                 // A low screen has no room for all of them.
                 match key {
-                    Key::Up => self.mode = Mode::Help(top.saturating_sub(1)),
-                    Key::Down => self.mode = Mode::Help(top + 1),
+                    WatchKey::Up => self.mode = WatchMode::Help(top.saturating_sub(1)),
+                    WatchKey::Down => self.mode = WatchMode::Help(top + 1),
                     _ => {}
                 }
                 None
             }
-            Mode::Sure(_, command) => match key {
-                Key::Char('y' | 'Y') | Key::Enter => Some(Act::Send(command)),
+            WatchMode::Sure(_, command) => match key {
+                WatchKey::Char('y' | 'Y') | WatchKey::Enter => Some(WatchAction::Send(command)),
                 _ => {
                     self.say("nothing was sent");
                     None
                 }
             },
-            Mode::Typing(what, text) => self.type_in(what, text, key),
-            Mode::Look => self.look(key),
+            WatchMode::Typing(what, text) => self.type_in(what, text, key),
+            WatchMode::Look => self.look(key),
         }
     }
 
-    fn type_in(&mut self, what: Typing, mut text: String, key: Key) -> Option<Act> {
+    fn type_in(
+        &mut self,
+        what: TypingPurpose,
+        mut text: String,
+        key: WatchKey,
+    ) -> Option<WatchAction> {
         match key {
-            Key::Char(c) => text.push(c),
-            Key::Backspace => _ = text.pop(),
-            Key::Escape => return None,
-            Key::Enter => {
+            WatchKey::Char(c) => text.push(c),
+            WatchKey::Backspace => _ = text.pop(),
+            WatchKey::Escape => return None,
+            WatchKey::Enter => {
                 let text = text.trim().to_owned();
                 return match what {
                     _ if text.is_empty() => {
                         self.search = None;
                         None
                     }
-                    Typing::Note => Some(Act::Send(Command::Note(text))),
-                    Typing::Search => {
-                        (self.search, self.pane) = (Some(text), Pane::Text);
+                    TypingPurpose::Note => Some(WatchAction::Send(LoopCommand::Note(text))),
+                    TypingPurpose::Search => {
+                        (self.search, self.pane) = (Some(text), WatchPane::Text);
                         self.top = self.top.or(Some(0));
                         self.message = "`.` next, `,` previous".into();
                         None
@@ -218,34 +223,38 @@ impl App {
             }
             _ => {}
         }
-        self.mode = Mode::Typing(what, text);
+        self.mode = WatchMode::Typing(what, text);
         None
     }
 
-    fn look(&mut self, key: Key) -> Option<Act> {
+    fn look(&mut self, key: WatchKey) -> Option<WatchAction> {
         self.message.clear();
         match key {
-            Key::Char('q') => return Some(Act::Quit),
-            Key::Char('?') => self.mode = Mode::Help(0),
-            Key::Char('p') => return Some(Act::Send(Command::Pause)),
-            Key::Char('r') => return Some(Act::Send(Command::Resume)),
-            Key::Char('n') => self.mode = Mode::Typing(Typing::Note, String::new()),
-            Key::Char('/') => self.mode = Mode::Typing(Typing::Search, String::new()),
-            Key::Char('x') => self.ask("end the loop after this attempt?", Command::Stop),
-            Key::Char('K') => self.ask("end this attempt now?", Command::KillAttempt),
-            Key::Char('s') => match self.task().map(str::to_owned) {
-                Some(id) => self.ask(&format!("leave {id} out?"), Command::Skip(Id::new(id))),
+            WatchKey::Char('q') => return Some(WatchAction::Quit),
+            WatchKey::Char('?') => self.mode = WatchMode::Help(0),
+            WatchKey::Char('p') => return Some(WatchAction::Send(LoopCommand::Pause)),
+            WatchKey::Char('r') => return Some(WatchAction::Send(LoopCommand::Resume)),
+            WatchKey::Char('n') => {
+                self.mode = WatchMode::Typing(TypingPurpose::Note, String::new())
+            }
+            WatchKey::Char('/') => {
+                self.mode = WatchMode::Typing(TypingPurpose::Search, String::new())
+            }
+            WatchKey::Char('x') => self.ask("end the loop after this attempt?", LoopCommand::Stop),
+            WatchKey::Char('K') => self.ask("end this attempt now?", LoopCommand::KillAttempt),
+            WatchKey::Char('s') => match self.task().map(str::to_owned) {
+                Some(id) => self.ask(&format!("leave {id} out?"), LoopCommand::Skip(Id::new(id))),
                 None => self.say("there is no task to skip"),
             },
-            Key::Char('.') => self.jump(Jump::Next),
-            Key::Char(',') => self.jump(Jump::Previous),
-            Key::Enter => return self.task().map(|id| Act::Detail(id.to_owned())),
-            Key::Escape if self.detail.is_some() => (self.detail, self.top) = (None, None),
-            Key::Escape => (self.search, self.top, self.chosen) = (None, None, false),
-            Key::Tab => {
+            WatchKey::Char('.') => self.jump(SearchDirection::Next),
+            WatchKey::Char(',') => self.jump(SearchDirection::Previous),
+            WatchKey::Enter => return self.task().map(|id| WatchAction::Detail(id.to_owned())),
+            WatchKey::Escape if self.detail.is_some() => (self.detail, self.top) = (None, None),
+            WatchKey::Escape => (self.search, self.top, self.chosen) = (None, None, false),
+            WatchKey::Tab => {
                 self.pane = match self.pane {
-                    Pane::Tasks => Pane::Text,
-                    Pane::Text => Pane::Tasks,
+                    WatchPane::Tasks => WatchPane::Text,
+                    WatchPane::Text => WatchPane::Tasks,
                 };
             }
             other => self.go(other),
@@ -253,54 +262,58 @@ impl App {
         None
     }
 
-    fn ask(&mut self, question: &str, command: Command) {
-        self.mode = Mode::Sure(question.to_owned(), command);
+    fn ask(&mut self, question: &str, command: LoopCommand) {
+        self.mode = WatchMode::Sure(question.to_owned(), command);
     }
 
-    fn go(&mut self, key: Key) {
+    fn go(&mut self, key: WatchKey) {
         let (all, fit) = match self.pane {
-            Pane::Tasks => (self.tasks().len(), self.rows.1),
-            Pane::Text => self.rows,
+            WatchPane::Tasks => (self.tasks().len(), self.rows.1),
+            WatchPane::Text => self.rows,
         };
         let last = match self.pane {
-            Pane::Tasks => all.saturating_sub(1),
-            Pane::Text => all.saturating_sub(fit),
+            WatchPane::Tasks => all.saturating_sub(1),
+            WatchPane::Text => all.saturating_sub(fit),
         };
         let now = match self.pane {
-            Pane::Tasks => self.selected,
-            Pane::Text => self.top.unwrap_or(last).min(last),
+            WatchPane::Tasks => self.selected,
+            WatchPane::Text => self.top.unwrap_or(last).min(last),
         };
         let page = fit.saturating_sub(1).max(1);
         let to = match key {
-            Key::Up | Key::Char('k') => now.saturating_sub(1),
-            Key::Down | Key::Char('j') => now + 1,
-            Key::PageUp | Key::Char('b') => now.saturating_sub(page),
-            Key::PageDown | Key::Char(' ') => now + page,
-            Key::Home | Key::Char('g') => 0,
-            Key::End | Key::Char('G') => last,
+            WatchKey::Up | WatchKey::Char('k') => now.saturating_sub(1),
+            WatchKey::Down | WatchKey::Char('j') => now + 1,
+            WatchKey::PageUp | WatchKey::Char('b') => now.saturating_sub(page),
+            WatchKey::PageDown | WatchKey::Char(' ') => now + page,
+            WatchKey::Home | WatchKey::Char('g') => 0,
+            WatchKey::End | WatchKey::Char('G') => last,
             _ => return,
         };
         match self.pane {
-            Pane::Tasks => (self.selected, self.chosen) = (to.min(last), true),
+            WatchPane::Tasks => (self.selected, self.chosen) = (to.min(last), true),
             // At the end the view follows again.
-            Pane::Text => self.top = (to < last).then_some(to),
+            WatchPane::Text => self.top = (to < last).then_some(to),
         }
     }
 
-    fn jump(&mut self, jump: Jump) {
+    fn jump(&mut self, jump: SearchDirection) {
         let now = self.top.unwrap_or(self.rows.0);
         let place = match jump {
-            Jump::Next => self.found.iter().find(|row| **row > now).or(self.found.first()),
-            Jump::Previous => self.found.iter().rfind(|row| **row < now).or(self.found.last()),
+            SearchDirection::Next => {
+                self.found.iter().find(|row| **row > now).or(self.found.first())
+            }
+            SearchDirection::Previous => {
+                self.found.iter().rfind(|row| **row < now).or(self.found.last())
+            }
         };
         match place {
-            Some(row) => (self.top, self.pane) = (Some(*row), Pane::Text),
+            Some(row) => (self.top, self.pane) = (Some(*row), WatchPane::Text),
             None => self.say("nothing was found"),
         }
     }
 }
 
-enum Jump {
+enum SearchDirection {
     Next,
     Previous,
 }

@@ -7,9 +7,9 @@ use ratatui::style::{Color, Modifier, Style as Look};
 use ratatui::text::{Line as Row, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
-use super::app::{App, Mode, Pane, Role, Typing};
+use super::app::{TypingPurpose, WatchApp, WatchMode, WatchPane, WatchRole};
 use super::head::{head, need, now};
-use crate::line::{Line, Paint, Style};
+use crate::line::{Paint, ScreenLine, ScreenStyle};
 use crate::text::{clean, pad};
 
 /// Narrower than this there is one pane at a time.
@@ -18,9 +18,9 @@ const TWO_PANES: u16 = 70;
 const TINY: (u16, u16) = (24, 6);
 
 /// Draw the view on the whole screen.
-pub fn draw(frame: &mut Frame<'_>, app: &mut App, paint: Paint) {
+pub fn draw(frame: &mut Frame<'_>, app: &mut WatchApp, paint: Paint) {
     let area = frame.area();
-    let pen = Pen(paint);
+    let pen = ScreenPainter(paint);
     if area.width < TINY.0 || area.height < TINY.1 {
         let state = app.board.as_ref().map(|board| &board.state);
         let lines = state.map(|state| [now(state), need(state)]).into_iter().flatten();
@@ -40,8 +40,8 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App, paint: Paint) {
     frame.render_widget(Paragraph::new(rows), top);
     if area.width < TWO_PANES {
         match app.pane {
-            Pane::Tasks => tasks(frame, app, middle, pen),
-            Pane::Text => text(frame, app, middle, pen),
+            WatchPane::Tasks => tasks(frame, app, middle, pen),
+            WatchPane::Text => text(frame, app, middle, pen),
         }
     } else {
         let wide = (area.width / 3).clamp(24, 48);
@@ -54,53 +54,54 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App, paint: Paint) {
         Paragraph::new(pen.row(&foot(app, bottom.width).fit(bottom.width.into()))),
         bottom,
     );
-    if let Mode::Help(top) = app.mode {
-        app.mode = Mode::Help(help(frame, area, pen, app.role, top));
+    if let WatchMode::Help(top) = app.mode {
+        app.mode = WatchMode::Help(help(frame, area, pen, app.role, top));
     }
 }
 
-fn tasks(frame: &mut Frame<'_>, app: &App, area: Rect, pen: Pen) {
+fn tasks(frame: &mut Frame<'_>, app: &WatchApp, area: Rect, pen: ScreenPainter) {
     let title = format!(" Tasks ({}) ", app.tasks().len());
-    let inner = pane(frame, area, &title, app.pane == Pane::Tasks, pen);
+    let inner = pane(frame, area, &title, app.pane == WatchPane::Tasks, pen);
     let fit = usize::from(inner.height);
     let first = app.selected.saturating_sub(fit.saturating_sub(1));
     let rows = app.tasks().iter().enumerate().skip(first).take(fit).map(|(n, task)| {
         let mark = if n == app.selected { ">" } else { " " };
         let tries = if task.attempts > 1 { format!(" x{}", task.attempts) } else { String::new() };
-        let line = Line::of(Style::Plain, mark)
+        let line = ScreenLine::of(ScreenStyle::Plain, mark)
             .add(meaning(task.state), pad(task.state.as_str(), 9))
-            .add(Style::Strong, &task.id)
-            .add(Style::Caution, tries)
-            .add(Style::Plain, format!(" {}", task.name));
+            .add(ScreenStyle::Strong, &task.id)
+            .add(ScreenStyle::Caution, tries)
+            .add(ScreenStyle::Plain, format!(" {}", task.name));
         // One column stays free between the panes.
         pen.row(&line.fit(usize::from(inner.width).saturating_sub(1)))
     });
     let rows: Vec<Row<'_>> = match app.tasks().is_empty() {
-        true => vec![pen.row(&Line::of(Style::Faint, "no tasks yet"))],
+        true => vec![pen.row(&ScreenLine::of(ScreenStyle::Faint, "no tasks yet"))],
         false => rows.collect(),
     };
     frame.render_widget(Paragraph::new(rows), inner);
 }
 
-fn text(frame: &mut Frame<'_>, app: &mut App, area: Rect, pen: Pen) {
+fn text(frame: &mut Frame<'_>, app: &mut WatchApp, area: Rect, pen: ScreenPainter) {
     let follows = app.top.is_none();
     let title = match &app.detail {
         Some((task, _)) => format!(" {} (Esc: output) ", clean(task)),
         None if follows => " Output ".to_owned(),
         None => " Output, held (End follows) ".to_owned(),
     };
-    let inner = pane(frame, area, &title, app.pane == Pane::Text, pen);
+    let inner = pane(frame, area, &title, app.pane == WatchPane::Text, pen);
     let lines = app.detail.as_ref().map_or(&app.output, |(_, lines)| lines);
-    let wrapped: Vec<Line> = lines.iter().flat_map(|line| line.wrap(inner.width.into())).collect();
+    let wrapped: Vec<ScreenLine> =
+        lines.iter().flat_map(|line| line.wrap(inner.width.into())).collect();
     let fit = usize::from(inner.height);
     let last = wrapped.len().saturating_sub(fit);
     let first = app.top.map_or(last, |top| top.min(wrapped.len().saturating_sub(1)));
     let word = app.search.as_ref().map(|word| word.to_lowercase());
-    let has = |line: &Line| {
+    let has = |line: &ScreenLine| {
         word.as_ref().is_some_and(|word| line.text().to_lowercase().contains(word.as_str()))
     };
     let rows: Vec<Row<'_>> = match wrapped.is_empty() {
-        true => vec![pen.row(&Line::of(Style::Faint, "nothing was said yet"))],
+        true => vec![pen.row(&ScreenLine::of(ScreenStyle::Faint, "nothing was said yet"))],
         false => {
             wrapped.iter().skip(first).take(fit).map(|line| pen.found(line, has(line))).collect()
         }
@@ -110,23 +111,24 @@ fn text(frame: &mut Frame<'_>, app: &mut App, area: Rect, pen: Pen) {
     frame.render_widget(Paragraph::new(rows), inner);
 }
 
-fn pane(frame: &mut Frame<'_>, area: Rect, title: &str, chosen: bool, pen: Pen) -> Rect {
+fn pane(frame: &mut Frame<'_>, area: Rect, title: &str, chosen: bool, pen: ScreenPainter) -> Rect {
     let title = if chosen { format!("*{title}") } else { title.to_owned() };
-    let block = Block::new()
-        .borders(Borders::TOP)
-        .title(Span::styled(title, pen.look(if chosen { Style::Strong } else { Style::Faint })));
+    let block = Block::new().borders(Borders::TOP).title(Span::styled(
+        title,
+        pen.look(if chosen { ScreenStyle::Strong } else { ScreenStyle::Faint }),
+    ));
     let inner = block.inner(area);
     frame.render_widget(block, area);
     inner
 }
 
-fn meaning(state: TaskStateName) -> Style {
+fn meaning(state: TaskStateName) -> ScreenStyle {
     match state {
-        TaskStateName::Accepted | TaskStateName::Done => Style::Good,
-        TaskStateName::Blocked | TaskStateName::Failed | TaskStateName::Killed => Style::Bad,
-        TaskStateName::Running => Style::Strong,
-        TaskStateName::Skipped => Style::Faint,
-        TaskStateName::Pending | TaskStateName::Gone => Style::Plain,
+        TaskStateName::Accepted | TaskStateName::Done => ScreenStyle::Good,
+        TaskStateName::Blocked | TaskStateName::Failed | TaskStateName::Killed => ScreenStyle::Bad,
+        TaskStateName::Running => ScreenStyle::Strong,
+        TaskStateName::Skipped => ScreenStyle::Faint,
+        TaskStateName::Pending | TaskStateName::Gone => ScreenStyle::Plain,
     }
 }
 
@@ -143,12 +145,18 @@ const KEYS: [&str; 9] = [
     "Enter detail",
 ];
 
-fn foot(app: &App, width: u16) -> Line {
+fn foot(app: &WatchApp, width: u16) -> ScreenLine {
     match &app.mode {
-        Mode::Typing(Typing::Note, text) => Line::of(Style::Strong, format!("note: {text}_")),
-        Mode::Typing(Typing::Search, text) => Line::of(Style::Strong, format!("/{text}_")),
-        Mode::Sure(question, _) => Line::of(Style::Caution, format!("{question} (y/n)")),
-        _ if !app.message.is_empty() => Line::of(Style::Caution, &app.message),
+        WatchMode::Typing(TypingPurpose::Note, text) => {
+            ScreenLine::of(ScreenStyle::Strong, format!("note: {text}_"))
+        }
+        WatchMode::Typing(TypingPurpose::Search, text) => {
+            ScreenLine::of(ScreenStyle::Strong, format!("/{text}_"))
+        }
+        WatchMode::Sure(question, _) => {
+            ScreenLine::of(ScreenStyle::Caution, format!("{question} (y/n)"))
+        }
+        _ if !app.message.is_empty() => ScreenLine::of(ScreenStyle::Caution, &app.message),
         _ => {
             let mut text = String::new();
             for key in KEYS {
@@ -157,7 +165,7 @@ fn foot(app: &App, width: u16) -> Line {
                     text.push_str("  ");
                 }
             }
-            Line::of(Style::Faint, text.trim_end())
+            ScreenLine::of(ScreenStyle::Faint, text.trim_end())
         }
     }
 }
@@ -180,10 +188,16 @@ const HELP: [&str; 14] = [
 ];
 
 /// Draw the keys from line `top` on, or from the last one from which on they fill the box.
-fn help(frame: &mut Frame<'_>, area: Rect, pen: Pen, role: Role, top: usize) -> usize {
+fn help(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    pen: ScreenPainter,
+    role: WatchRole,
+    top: usize,
+) -> usize {
     let last = match role {
-        Role::Guest => "Ctrl-C    the same",
-        Role::Host => "Ctrl-C    end the loop after this attempt",
+        WatchRole::Guest => "Ctrl-C    the same",
+        WatchRole::Host => "Ctrl-C    end the loop after this attempt",
     };
     let lines: Vec<&str> = HELP.into_iter().chain([last]).collect();
     let all = u16::try_from(lines.len()).unwrap_or(u16::MAX);
@@ -199,7 +213,9 @@ fn help(frame: &mut Frame<'_>, area: Rect, pen: Pen, role: Role, top: usize) -> 
     let rows: Vec<Row<'_>> = lines
         .iter()
         .skip(top)
-        .map(|line| pen.row(&Line::of(Style::Plain, line).fit(wide.saturating_sub(2).into())))
+        .map(|line| {
+            pen.row(&ScreenLine::of(ScreenStyle::Plain, line).fit(wide.saturating_sub(2).into()))
+        })
         .collect();
     let title = if fit < lines.len() { " Keys: up, down; Esc " } else { " Keys " };
     frame.render_widget(Clear, place);
@@ -209,33 +225,33 @@ fn help(frame: &mut Frame<'_>, area: Rect, pen: Pen, role: Role, top: usize) -> 
 
 /// Turns meanings into what the terminal shows.
 #[derive(Clone, Copy)]
-struct Pen(Paint);
+struct ScreenPainter(Paint);
 
-impl Pen {
-    fn row(self, line: &Line) -> Row<'static> {
+impl ScreenPainter {
+    fn row(self, line: &ScreenLine) -> Row<'static> {
         let spans =
             line.pieces().map(|(style, text)| Span::styled(text.to_owned(), self.look(style)));
         Row::from(spans.collect::<Vec<_>>())
     }
 
     /// A row of the text; one that was looked for stands out.
-    fn found(self, line: &Line, is_found: bool) -> Row<'static> {
+    fn found(self, line: &ScreenLine, is_found: bool) -> Row<'static> {
         let row = self.row(line);
         if is_found { row.style(Look::new().add_modifier(Modifier::REVERSED)) } else { row }
     }
 
-    fn look(self, style: Style) -> Look {
+    fn look(self, style: ScreenStyle) -> Look {
         let look = Look::new();
         if self.0 == Paint::None {
             return look;
         }
         match style {
-            Style::Plain => look,
-            Style::Strong => look.add_modifier(Modifier::BOLD),
-            Style::Faint => look.add_modifier(Modifier::DIM),
-            Style::Good => look.fg(Color::Green),
-            Style::Bad => look.fg(Color::Red),
-            Style::Caution => look.fg(Color::Yellow),
+            ScreenStyle::Plain => look,
+            ScreenStyle::Strong => look.add_modifier(Modifier::BOLD),
+            ScreenStyle::Faint => look.add_modifier(Modifier::DIM),
+            ScreenStyle::Good => look.fg(Color::Green),
+            ScreenStyle::Bad => look.fg(Color::Red),
+            ScreenStyle::Caution => look.fg(Color::Yellow),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The five answers: what runs, how far it is, whether it is healthy, what it cost, what needs somebody.
 
-use ralph_core::cycle::On;
-use ralph_core::cycle::{Fate, Phase};
-use ralph_core::dashboard::{AttemptNow, GateState, HealthWord, LoopStatus, Need, State};
+use ralph_core::cycle::GateTree;
+use ralph_core::cycle::{AttemptPhase, AttemptState};
+use ralph_core::dashboard::{AttemptNow, DashboardState, GateState, HealthWord, LoopStatus, Need};
 
-use crate::line::{Line, Style};
+use crate::line::{ScreenLine, ScreenStyle};
 use crate::words::{elapsed, tokens};
 
 /// From this height on each answer has a line of its own.
@@ -15,7 +15,7 @@ const TALL: u16 = 28;
 const NEEDS: usize = 3;
 
 /// The answers, in as many lines as a screen of this size can spare.
-pub(super) fn head(state: &State, width: u16, height: u16) -> Vec<Line> {
+pub(super) fn head(state: &DashboardState, width: u16, height: u16) -> Vec<ScreenLine> {
     if height < ROOMY {
         return vec![now(state), brief(state), need(state)];
     }
@@ -27,12 +27,12 @@ pub(super) fn head(state: &State, width: u16, height: u16) -> Vec<Line> {
     lines
 }
 
-fn label(word: &str) -> Line {
-    Line::of(Style::Faint, format!("{word:<7} "))
+fn label(word: &str) -> ScreenLine {
+    ScreenLine::of(ScreenStyle::Faint, format!("{word:<7} "))
 }
 
 /// Return the line about the current work. A long name comes last, where it may be cut off.
-pub(super) fn now(state: &State) -> Line {
+pub(super) fn now(state: &DashboardState) -> ScreenLine {
     let run = &state.run;
     let then = match (run.stopping, run.status) {
         (true, _) => ", then the loop ends",
@@ -43,17 +43,19 @@ pub(super) fn now(state: &State) -> Line {
         Some(attempt) => {
             let (doing, time) = doing(attempt);
             label("now")
-                .add(Style::Strong, doing)
-                .add(Style::Plain, then)
-                .add(Style::Faint, format!("  {time}  "))
-                .add(Style::Plain, &attempt.summary.started.name)
+                .add(ScreenStyle::Strong, doing)
+                .add(ScreenStyle::Plain, then)
+                .add(ScreenStyle::Faint, format!("  {time}  "))
+                .add(ScreenStyle::Plain, &attempt.summary.started.name)
         }
         None => {
             let left = run.wait_s.filter(|_| run.status == LoopStatus::Waiting);
             let left = left.map(|s| format!("  {} left", elapsed(s))).unwrap_or_default();
             let words = run.words.trim_end_matches('.');
             let then = if run.stopping { then } else { "" };
-            label("now").add(Style::Strong, format!("{words}{then}")).add(Style::Faint, left)
+            label("now")
+                .add(ScreenStyle::Strong, format!("{words}{then}"))
+                .add(ScreenStyle::Faint, left)
         }
     }
 }
@@ -64,8 +66,8 @@ fn doing(attempt: &AttemptNow) -> (String, String) {
     let gates = attempt.gates.iter().enumerate();
     if let Some((at, gate)) = gates.rev().find(|(_, gate)| gate.state == GateState::Running) {
         let tree = match gate.on {
-            Some(On::Base) => "the tree before ",
-            Some(On::Alone) => "the commit of ",
+            Some(GateTree::Base) => "the tree before ",
+            Some(GateTree::Alone) => "the commit of ",
             _ => "",
         };
         let (n, all, name) = (at + 1, attempt.gates.len(), &gate.name);
@@ -73,10 +75,10 @@ fn doing(attempt: &AttemptNow) -> (String, String) {
         return (words, gate.elapsed_s.map_or(whole, elapsed));
     }
     match attempt.phase {
-        Phase::Gates => (format!("gates decide about {task}"), whole),
-        Phase::Landing => (format!("the work of {task} lands"), whole),
-        Phase::RollingBack => (format!("the work of {task} is kept aside"), whole),
-        Phase::Backend => {
+        AttemptPhase::Gates => (format!("gates decide about {task}"), whole),
+        AttemptPhase::Landing => (format!("the work of {task} lands"), whole),
+        AttemptPhase::RollingBack => (format!("the work of {task} is kept aside"), whole),
+        AttemptPhase::Backend => {
             let retry = match attempt.summary.started.retries {
                 0 => String::new(),
                 n => format!(", retry {n} of {}", attempt.summary.started.max_retries),
@@ -94,7 +96,7 @@ fn limit(seconds: u64) -> String {
     rest.map_or(words.clone(), str::to_owned)
 }
 
-fn far(state: &State, width: u16) -> Line {
+fn far(state: &DashboardState, width: u16) -> ScreenLine {
     let (tally, total) = (state.tasks, state.tasks_total);
     let (done, stuck) = (tally.finished(), tally.stuck());
     let some = |n: usize, word: &str| match n {
@@ -109,23 +111,26 @@ fn far(state: &State, width: u16) -> Line {
     let spec = run.spec.as_deref().map(|spec| format!(" of {spec}")).unwrap_or_default();
     label("done")
         .add_bar(&tally, width.into())
-        .add(Style::Plain, format!("{done} of {total} tasks{}", some(tally.skipped, "skipped")))
-        .add(Style::Bad, some(stuck, "stuck"))
-        .add(Style::Faint, format!("{iteration}  {}{spec}", run.stage))
+        .add(
+            ScreenStyle::Plain,
+            format!("{done} of {total} tasks{}", some(tally.skipped, "skipped")),
+        )
+        .add(ScreenStyle::Bad, some(stuck, "stuck"))
+        .add(ScreenStyle::Faint, format!("{iteration}  {}{spec}", run.stage))
 }
 
-fn verdict(state: &State) -> (Style, &'static str) {
+fn verdict(state: &DashboardState) -> (ScreenStyle, &'static str) {
     match state.health.word {
-        HealthWord::Healthy => (Style::Good, "healthy"),
-        HealthWord::Idle => (Style::Plain, "idle"),
-        HealthWord::Attention => (Style::Caution, "look"),
-        HealthWord::Stopped => (Style::Bad, "stopped"),
+        HealthWord::Healthy => (ScreenStyle::Good, "healthy"),
+        HealthWord::Idle => (ScreenStyle::Plain, "idle"),
+        HealthWord::Attention => (ScreenStyle::Caution, "look"),
+        HealthWord::Stopped => (ScreenStyle::Bad, "stopped"),
     }
 }
 
-fn health(state: &State) -> Line {
+fn health(state: &DashboardState) -> ScreenLine {
     let (style, word) = verdict(state);
-    let over = || state.recent.iter().filter(|row| row.fate != Fate::Open);
+    let over = || state.recent.iter().filter(|row| row.fate != AttemptState::Open);
     let landed = over().filter(|row| row.fate.is_landed()).count();
     let why = match (state.health.why.join("; "), over().count()) {
         (why, _) if !why.is_empty() => why.trim_end_matches('.').to_owned(),
@@ -134,11 +139,11 @@ fn health(state: &State) -> Line {
         (_, 1) => "the last attempt failed".to_owned(),
         (_, all) => format!("{landed} of the last {all} attempts landed"),
     };
-    label("health").add(style, word).add(Style::Plain, format!(": {why}"))
+    label("health").add(style, word).add(ScreenStyle::Plain, format!(": {why}"))
 }
 
 /// Return the line about the cost and the size of the context.
-fn cost(state: &State) -> Line {
+fn cost(state: &DashboardState) -> ScreenLine {
     let spent = state.cost.run.with_limit(state.cost.limit_usd);
     let no_limit = if state.cost.limit_usd.is_none() { ", no limit" } else { "" };
     let context = state.context.as_ref().map(|context| match context.window {
@@ -149,12 +154,12 @@ fn cost(state: &State) -> Line {
         _ => format!("  context {} tokens", tokens(context.used)),
     });
     label("cost")
-        .add(Style::Plain, format!("{spent}{no_limit}{}", context.unwrap_or_default()))
-        .add(Style::Faint, format!("  {} here so far", state.cost.total))
+        .add(ScreenStyle::Plain, format!("{spent}{no_limit}{}", context.unwrap_or_default()))
+        .add(ScreenStyle::Faint, format!("  {} here so far", state.cost.total))
 }
 
 /// Three answers in one line, for a low screen.
-fn brief(state: &State) -> Line {
+fn brief(state: &DashboardState) -> ScreenLine {
     let (style, word) = verdict(state);
     let stuck = match state.tasks.stuck() {
         0 => String::new(),
@@ -164,38 +169,39 @@ fn brief(state: &State) -> Line {
         run if run.is_unknown() => run.in_list(),
         run => run.with_limit(state.cost.limit_usd),
     };
-    Line::of(style, word)
-        .add(Style::Plain, format!("  {}/{} done", state.tasks.finished(), state.tasks_total))
-        .add(Style::Bad, stuck)
-        .add(Style::Plain, format!("  {cost}"))
+    ScreenLine::of(style, word)
+        .add(ScreenStyle::Plain, format!("  {}/{} done", state.tasks.finished(), state.tasks_total))
+        .add(ScreenStyle::Bad, stuck)
+        .add(ScreenStyle::Plain, format!("  {cost}"))
 }
 
-pub(super) fn need(state: &State) -> Line {
+pub(super) fn need(state: &DashboardState) -> ScreenLine {
     match state.needs.as_slice() {
-        [] => label("needs").add(Style::Plain, "nothing from you"),
+        [] => label("needs").add(ScreenStyle::Plain, "nothing from you"),
         [one] => of_need(label("needs"), one),
         [first, ..] => {
             let count = format!("1 of {}: ", state.needs.len());
-            of_need(label("needs").add(Style::Plain, count), first)
+            of_need(label("needs").add(ScreenStyle::Plain, count), first)
         }
     }
 }
 
-fn of_need(line: Line, need: &Need) -> Line {
-    line.add(Style::Caution, need.text.as_str()).add(Style::Plain, format!(" ({})", need.hint()))
+fn of_need(line: ScreenLine, need: &Need) -> ScreenLine {
+    line.add(ScreenStyle::Caution, need.text.as_str())
+        .add(ScreenStyle::Plain, format!(" ({})", need.hint()))
 }
 
 /// The same in a few lines.
-fn needs(state: &State) -> Vec<Line> {
+fn needs(state: &DashboardState) -> Vec<ScreenLine> {
     if state.needs.len() < 2 {
         return vec![need(state)];
     }
     let shown = state.needs.iter().take(NEEDS).enumerate();
-    let mut lines: Vec<Line> =
+    let mut lines: Vec<ScreenLine> =
         shown.map(|(n, one)| of_need(label(if n == 0 { "needs" } else { "" }), one)).collect();
     let more = state.needs.len().saturating_sub(NEEDS);
     if more > 0 {
-        lines.push(label("").add(Style::Plain, format!("and {more} more")));
+        lines.push(label("").add(ScreenStyle::Plain, format!("and {more} more")));
     }
     lines
 }

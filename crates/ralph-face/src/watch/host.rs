@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The view reads the same files as in another terminal, on a thread of its own, so the loop never
-//! waits for it. Meanwhile a [`Picture`] hears what the loop tells. When the view is closed, by a
+//! waits for it. Meanwhile a [`LoopPicture`] hears what the loop tells. When the view is closed, by a
 //! key, by the end of the loop or by a mistake in the view, the usual view takes over where the
 //! picture is. The screen opens when the loop begins: what is wrong before that is told as ever.
 
@@ -19,49 +19,49 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use ralph_core::cycle::{Event, EventKind};
-use ralph_host::drive::{Listener, Signals};
+use ralph_core::cycle::{EventKind, LoopEvent};
+use ralph_host::drive::{LoopListener, ReceivedSignals};
 use ralph_host::proc::interrupt_self;
 
-use super::{Left, restore};
-use crate::line::{Line, Paint, Style};
-use crate::live::{Live, freeze, thaw};
-use crate::picture::Picture;
+use super::{ScreenEnd, restore};
+use crate::line::{Paint, ScreenLine, ScreenStyle};
+use crate::live::{LiveView, freeze, thaw};
+use crate::picture::LoopPicture;
 use crate::terminal::stdout_size;
 
 /// Lines of the story that are kept for whoever closes the screen.
 const KEPT: usize = 300;
 
 /// Shows the view until it is left, or until it is over.
-pub type Show = Box<dyn FnOnce(&dyn Fn() -> bool) -> Result<Left, String> + Send>;
+pub type ScreenShow = Box<dyn FnOnce(&dyn Fn() -> bool) -> Result<ScreenEnd, String> + Send>;
 
 /// A listener with a full screen.
-pub struct Hosted {
-    shared: Arc<Shared>,
-    show: Option<Show>,
+pub struct HostedScreen {
+    shared: Arc<SharedHostedScreen>,
+    show: Option<ScreenShow>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
-    stage: Mutex<Stage>,
+struct SharedHostedScreen {
+    stage: Mutex<HostedView>,
     over: AtomicBool,
     started: Instant,
     paint: Paint,
 }
 
-enum Stage {
+enum HostedView {
     /// The screen is open, or not open yet.
-    Screen(Box<Picture>),
-    Live(Live),
+    Screen(Box<LoopPicture>),
+    Live(LiveView),
     Nothing,
 }
 
-impl Hosted {
+impl HostedScreen {
     /// A screen that `show` opens when the loop begins.
-    pub fn new(picture: Picture, paint: Paint, show: Show) -> Self {
-        Signals::before_exit(restore);
-        let shared = Shared {
-            stage: Mutex::new(Stage::Screen(Box::new(picture))),
+    pub fn new(picture: LoopPicture, paint: Paint, show: ScreenShow) -> Self {
+        ReceivedSignals::before_exit(restore);
+        let shared = SharedHostedScreen {
+            stage: Mutex::new(HostedView::Screen(Box::new(picture))),
             over: AtomicBool::new(false),
             started: Instant::now(),
             paint,
@@ -81,23 +81,23 @@ impl Hosted {
     }
 }
 
-impl Listener for Hosted {
-    fn on_event(&mut self, event: &Event<'_>) {
+impl LoopListener for HostedScreen {
+    fn on_event(&mut self, event: &LoopEvent<'_>) {
         if matches!(event.kind, EventKind::OrchestratorStart(_)) {
             self.open();
         }
         match &mut *self.shared.lock() {
-            Stage::Screen(picture) => {
+            HostedView::Screen(picture) => {
                 picture.on_event(self.shared.started.elapsed(), &event.kind);
                 picture.keep_newest(KEPT);
             }
-            Stage::Live(live) => live.on_event(event),
-            Stage::Nothing => {}
+            HostedView::Live(live) => live.on_event(event),
+            HostedView::Nothing => {}
         }
     }
 }
 
-impl Drop for Hosted {
+impl Drop for HostedScreen {
     fn drop(&mut self) {
         if std::thread::panicking() {
             freeze();
@@ -109,25 +109,25 @@ impl Drop for Hosted {
         }
         self.shared.close(None);
         // Shows what is left to show, and ends.
-        let stage = std::mem::replace(&mut *self.shared.lock(), Stage::Nothing);
+        let stage = std::mem::replace(&mut *self.shared.lock(), HostedView::Nothing);
         drop(stage);
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Stage> {
+impl SharedHostedScreen {
+    fn lock(&self) -> MutexGuard<'_, HostedView> {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn show(&self, show: Show) {
+    fn show(&self, show: ScreenShow) {
         let over = || self.over.load(Ordering::SeqCst);
         match catch_unwind(AssertUnwindSafe(|| show(&over))) {
-            Ok(Ok(Left::Over)) => {}
-            Ok(Ok(Left::Quit)) => self.close(Some(
+            Ok(Ok(ScreenEnd::Over)) => {}
+            Ok(Ok(ScreenEnd::Quit)) => self.close(Some(
                 "The screen is closed and the loop goes on here: Ctrl-C or `ralph stop` ends it after \
                  this attempt, `ralph watch` opens the screen again.",
             )),
-            Ok(Ok(Left::Interrupted)) => {
+            Ok(Ok(ScreenEnd::Interrupted)) => {
                 self.close(None);
                 interrupt_self();
             }
@@ -144,13 +144,13 @@ impl Shared {
 
     fn close(&self, word: Option<&str>) {
         let mut stage = self.lock();
-        let Stage::Screen(picture) = &mut *stage else { return };
+        let HostedView::Screen(picture) = &mut *stage else { return };
         let mut picture = std::mem::take(&mut **picture);
         if let Some(word) = word {
-            picture.say(Line::of(Style::Strong, word));
+            picture.say(ScreenLine::of(ScreenStyle::Strong, word));
         }
-        let live = Live::go_on(picture, self.started, io::stdout(), self.paint, stdout_size);
-        *stage = live.map_or(Stage::Nothing, Stage::Live);
+        let live = LiveView::go_on(picture, self.started, io::stdout(), self.paint, stdout_size);
+        *stage = live.map_or(HostedView::Nothing, HostedView::Live);
     }
 }
 
@@ -160,24 +160,24 @@ mod tests {
 
     use super::*;
 
-    fn begin(hosted: &mut Hosted) {
+    fn begin(hosted: &mut HostedScreen) {
         let run = RunStart::default();
-        hosted.on_event(&Event { timestamp: "", kind: EventKind::OrchestratorStart(&run) });
+        hosted.on_event(&LoopEvent { timestamp: "", kind: EventKind::OrchestratorStart(&run) });
     }
 
-    fn warn(hosted: &mut Hosted, text: &str) {
+    fn warn(hosted: &mut HostedScreen, text: &str) {
         let remark = Remark::new(text);
-        hosted.on_event(&Event { timestamp: "", kind: EventKind::Warning(&remark) });
+        hosted.on_event(&LoopEvent { timestamp: "", kind: EventKind::Warning(&remark) });
     }
 
     fn hosted(
-        show: impl FnOnce(&dyn Fn() -> bool) -> Result<Left, String> + Send + 'static,
-    ) -> Hosted {
-        Hosted::new(Picture::new(None), Paint::None, Box::new(show))
+        show: impl FnOnce(&dyn Fn() -> bool) -> Result<ScreenEnd, String> + Send + 'static,
+    ) -> HostedScreen {
+        HostedScreen::new(LoopPicture::new(None), Paint::None, Box::new(show))
     }
 
-    fn is_live(hosted: &Hosted) -> bool {
-        matches!(&*hosted.shared.lock(), Stage::Live(_))
+    fn is_live(hosted: &HostedScreen) -> bool {
+        matches!(&*hosted.shared.lock(), HostedView::Live(_))
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
                 std::thread::yield_now();
             }
             tell.send(()).unwrap();
-            Ok(Left::Over)
+            Ok(ScreenEnd::Over)
         });
         warn(&mut hosted, "before the start");
         assert!(hosted.thread.is_none());

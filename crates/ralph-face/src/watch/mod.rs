@@ -7,10 +7,10 @@
 //!                           └--draw--> terminal        App --command--> Source
 //! ```
 //!
-//! The [`Source`] makes the view model of `ralph_core::dashboard`; the [`App`] is what is looked at and
+//! The [`WatchSource`] makes the view model of `ralph_core::dashboard`; the [`WatchApp`] is what is looked at and
 //! decides what a key means; [`draw`] makes a picture of it that fits whatever size the terminal has.
 //! Both are values, so a test can press keys and look. Only [`run`] touches the terminal, and whatever
-//! ends it, a panic included, leaves the terminal as it was. [`Hosted`] is the same view in the process
+//! ends it, a panic included, leaves the terminal as it was. [`HostedScreen`] is the same view in the process
 //! of the loop itself, beside it and never in its way.
 
 mod app;
@@ -19,35 +19,35 @@ mod head;
 mod host;
 mod show;
 
-pub use app::{Act, App, Key, Role};
+pub use app::{WatchAction, WatchApp, WatchKey, WatchRole};
 pub use draw::draw;
-pub use host::{Hosted, Show};
-pub use show::{Left, restore, run};
+pub use host::{HostedScreen, ScreenShow};
+pub use show::{ScreenEnd, restore, run};
 
-use ralph_core::control::Command;
-use ralph_core::dashboard::{Card, State};
+use ralph_core::control::LoopCommand;
+use ralph_core::dashboard::{DashboardState, TaskCard};
 
-use crate::line::Line;
+use crate::line::ScreenLine;
 
 /// Everything that the screen shows beside output and details.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Board {
+pub struct WatchBoard {
     /// Answers to the five questions at the top of the screen.
-    pub state: State,
-    pub tasks: Vec<Card>,
+    pub state: DashboardState,
+    pub tasks: Vec<TaskCard>,
 }
 
 /// Source of the data that the view shows, and receiver of its commands.
-pub trait Source {
+pub trait WatchSource {
     /// Return the current state of the loop and its tasks.
-    fn board(&mut self) -> Board;
+    fn board(&mut self) -> WatchBoard;
 
     /// The newest lines of what goes on, oldest first. `None` when nothing is new.
-    fn output(&mut self) -> Option<Vec<Line>>;
+    fn output(&mut self) -> Option<Vec<ScreenLine>>;
 
     /// Everything about a task: its attempts, and the patch of the last one.
-    fn detail(&mut self, task: &str) -> Vec<Line>;
+    fn detail(&mut self, task: &str) -> Vec<ScreenLine>;
 
     /// Send a command. Returns what will happen, or why nothing will.
-    fn send(&mut self, command: Command) -> String;
+    fn send(&mut self, command: LoopCommand) -> String;
 }

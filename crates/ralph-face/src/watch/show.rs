@@ -4,7 +4,7 @@ use std::io::{self, Stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ralph_host::drive::Signals;
+use ralph_host::drive::ReceivedSignals;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -13,8 +13,8 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::crossterm::{cursor, execute};
 
-use super::Source;
-use super::app::{Act, App, Key, Role};
+use super::WatchSource;
+use super::app::{WatchAction, WatchApp, WatchKey, WatchRole};
 use super::draw::draw;
 use crate::line::Paint;
 
@@ -35,11 +35,11 @@ pub fn restore() {
     }
 }
 
-struct Taken;
+struct TakenTerminal;
 
-impl Taken {
+impl TakenTerminal {
     fn take() -> io::Result<(Self, Terminal<CrosstermBackend<Stdout>>)> {
-        Signals::before_exit(restore);
+        ReceivedSignals::before_exit(restore);
         TAKEN.store(true, Ordering::SeqCst);
         let taken = Self;
         enable_raw_mode()?;
@@ -48,7 +48,7 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for TakenTerminal {
     fn drop(&mut self) {
         restore();
     }
@@ -56,7 +56,7 @@ impl Drop for Taken {
 
 /// Reason why the full-screen view ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum ScreenEnd {
     Quit,
     Interrupted,
     /// There is nothing more to look at.
@@ -65,14 +65,14 @@ pub enum Left {
 
 /// Show the view until somebody leaves it, or until it is over.
 pub fn run(
-    source: &mut dyn Source,
+    source: &mut dyn WatchSource,
     paint: Paint,
-    role: Role,
+    role: WatchRole,
     over: &dyn Fn() -> bool,
-) -> io::Result<Left> {
-    let mut app = App::new(role);
+) -> io::Result<ScreenEnd> {
+    let mut app = WatchApp::new(role);
     refresh(&mut app, source);
-    let (_taken, mut terminal) = Taken::take()?;
+    let (_taken, mut terminal) = TakenTerminal::take()?;
     let mut looked = Instant::now();
     let mut stale = true;
     while !over() {
@@ -84,13 +84,13 @@ pub fn run(
             stale = true;
             if let Some(act) = key_of(&event::read()?).and_then(|key| app.press(key)) {
                 match act {
-                    Act::Quit => return Ok(Left::Quit),
-                    Act::Interrupt => return Ok(Left::Interrupted),
-                    Act::Send(command) => {
+                    WatchAction::Quit => return Ok(ScreenEnd::Quit),
+                    WatchAction::Interrupt => return Ok(ScreenEnd::Interrupted),
+                    WatchAction::Send(command) => {
                         let said = source.send(command);
                         app.say(said);
                     }
-                    Act::Detail(task) => {
+                    WatchAction::Detail(task) => {
                         let lines = source.detail(&task);
                         app.set_detail(task, lines);
                     }
@@ -104,10 +104,10 @@ pub fn run(
             stale = true;
         }
     }
-    Ok(Left::Over)
+    Ok(ScreenEnd::Over)
 }
 
-fn refresh(app: &mut App, source: &mut dyn Source) {
+fn refresh(app: &mut WatchApp, source: &mut dyn WatchSource) {
     app.set_board(source.board());
     if let Some(task) = app.outdated().map(str::to_owned) {
         let lines = source.detail(&task);
@@ -118,7 +118,7 @@ fn refresh(app: &mut App, source: &mut dyn Source) {
     }
 }
 
-fn key_of(event: &Event) -> Option<Key> {
+fn key_of(event: &Event) -> Option<WatchKey> {
     let Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return None };
     if *kind == KeyEventKind::Release {
         return None;
@@ -126,18 +126,18 @@ fn key_of(event: &Event) -> Option<Key> {
     let control = modifiers.contains(KeyModifiers::CONTROL);
     Some(match code {
         // In this mode the terminal sends no signal.
-        KeyCode::Char('c' | 'd') if control => Key::Leave,
-        KeyCode::Char(c) => Key::Char(*c),
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Esc => Key::Escape,
-        KeyCode::Backspace => Key::Backspace,
-        KeyCode::Tab | KeyCode::BackTab => Key::Tab,
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Home => Key::Home,
-        KeyCode::End => Key::End,
+        KeyCode::Char('c' | 'd') if control => WatchKey::Leave,
+        KeyCode::Char(c) => WatchKey::Char(*c),
+        KeyCode::Enter => WatchKey::Enter,
+        KeyCode::Esc => WatchKey::Escape,
+        KeyCode::Backspace => WatchKey::Backspace,
+        KeyCode::Tab | KeyCode::BackTab => WatchKey::Tab,
+        KeyCode::Up => WatchKey::Up,
+        KeyCode::Down => WatchKey::Down,
+        KeyCode::PageUp => WatchKey::PageUp,
+        KeyCode::PageDown => WatchKey::PageDown,
+        KeyCode::Home => WatchKey::Home,
+        KeyCode::End => WatchKey::End,
         _ => return None,
     })
 }

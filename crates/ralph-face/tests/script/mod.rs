@@ -2,20 +2,22 @@
 
 use std::time::Duration;
 
-use ralph_core::backend::{Context, Event as Said, Money, Outcome, ToolStatus};
+use ralph_core::backend::{BackendEvent, BackendOutcome, ContextFill, RunCost, ToolStatus};
 use ralph_core::control::OperatorCommand;
 use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
-    AfterFailure, AttemptBase, BackendEnd, Candidate, DiscardedAttempt, End, Entry, Event,
-    EventKind, FailIntent, Failure, FailureKind, GateEnd, GateStart, History, LandIntent,
-    LandedAttempt, Landing, On, Proof, Record, Remark, RunEnd, RunStart, Started, StreamedEvent,
-    WaitTick, events_of,
+    AttemptBase, AttemptFailure, AttemptStart, BackendEnd, Candidate, DiscardedAttempt, EventKind,
+    FailIntent, FailureKind, GateEnd, GateStart, GateTree, History, JournalEntry, JournalRecord,
+    LandIntent, LandedAttempt, LandingExtent, LoopEnd, LoopEvent, Proof, Remark, RetryDecision,
+    RunEnd, RunStart, StreamedEvent, WaitTick, events_of,
 };
-use ralph_core::gate::{Ending, FailingNames, GateCheck, GateRuling, GateStanding, GateVerdict};
+use ralph_core::gate::{
+    FailingNames, GateCheck, GateEnding, GateRuling, GateStanding, GateVerdict,
+};
 use ralph_core::git_names::Oid;
 use ralph_core::needs::{Need, NeedKind};
 use ralph_core::plan::{Id, Task};
-use ralph_core::view::Tally;
+use ralph_core::view::TaskTally;
 use serde_json::json;
 
 const STAMP: &str = "2025-01-20T10:30:00Z";
@@ -23,11 +25,11 @@ const RESIZE: (&str, &str) =
     ("t-7jla", "Resize pictures to 256 px, and keep their proportions (画像の縮小)");
 
 /// Tells a run to `hear`, with the time since its start.
-pub(crate) fn play(hear: impl FnMut(Duration, &Event<'_>)) {
+pub(crate) fn play(hear: impl FnMut(Duration, &LoopEvent<'_>)) {
     let mut stage = Stage { hear, history: History::default() };
     stage.record(
         0.0,
-        Record::RunStarted(RunStart {
+        JournalRecord::RunStarted(RunStart {
             run: "01JRUN".into(),
             command: ralph_core::cycle::RunCommand::Build,
             plan: "ralph/plan.jsonl".into(),
@@ -38,12 +40,12 @@ pub(crate) fn play(hear: impl FnMut(Duration, &Event<'_>)) {
         }),
     );
     let text = "iteration 2 (t-wei0) was interrupted; its work is rolled back";
-    stage.record(0.1, Record::Recovered(Remark::new(text)));
+    stage.record(0.1, JournalRecord::Recovered(Remark::new(text)));
     failed_attempt(&mut stage);
     landed_attempt(&mut stage);
     blocked_attempt(&mut stage);
     let why = ["t-key0: blocked: no API key\u{1b}[31m here", "t-inry: waits for t-key0"];
-    let end = End::Blocked { why: why.map(str::to_owned).to_vec() };
+    let end = LoopEnd::Blocked { why: why.map(str::to_owned).to_vec() };
     let need = Need {
         kind: NeedKind::Blocked,
         task: Some("t-key0".to_owned()),
@@ -54,7 +56,7 @@ pub(crate) fn play(hear: impl FnMut(Duration, &Event<'_>)) {
     };
     stage.record(
         42.0,
-        Record::RunEnded(RunEnd {
+        JournalRecord::RunEnded(RunEnd {
             reason: end.reason(),
             end,
             exit_code: 3,
@@ -75,9 +77,9 @@ struct Stage<F> {
     history: History,
 }
 
-impl<F: FnMut(Duration, &Event<'_>)> Stage<F> {
-    fn record(&mut self, seconds: f64, record: Record) {
-        let entry = Entry { at: STAMP.to_owned(), record };
+impl<F: FnMut(Duration, &LoopEvent<'_>)> Stage<F> {
+    fn record(&mut self, seconds: f64, record: JournalRecord) {
+        let entry = JournalEntry { at: STAMP.to_owned(), record };
         self.history.add(&entry);
         for event in events_of(&entry, &self.history) {
             (self.hear)(Duration::from_secs_f64(seconds), &event);
@@ -85,25 +87,28 @@ impl<F: FnMut(Duration, &Event<'_>)> Stage<F> {
     }
 
     fn live(&mut self, seconds: f64, kind: EventKind<'_>) {
-        (self.hear)(Duration::from_secs_f64(seconds), &Event { timestamp: STAMP, kind });
+        (self.hear)(Duration::from_secs_f64(seconds), &LoopEvent { timestamp: STAMP, kind });
     }
 
-    fn says(&mut self, seconds: f64, event: &Said) {
+    fn says(&mut self, seconds: f64, event: &BackendEvent) {
         self.live(seconds, EventKind::Backend(StreamedEvent { attempt: "01JATT", event }));
     }
 
     fn tool(&mut self, seconds: f64, id: &str, name: &str, input: serde_json::Value) {
-        self.says(seconds, &Said::ToolCall { id: id.to_owned(), name: name.to_owned(), input });
+        self.says(
+            seconds,
+            &BackendEvent::ToolCall { id: id.to_owned(), name: name.to_owned(), input },
+        );
     }
 
     fn result(&mut self, seconds: f64, id: &str, status: ToolStatus) {
         let (id, text) = (id.to_owned(), "output".to_owned());
-        self.says(seconds, &Said::ToolResult { id, status, text });
+        self.says(seconds, &BackendEvent::ToolResult { id, status, text });
     }
 
     fn usage(&mut self, seconds: f64, used: u64, cost: f64) {
-        self.says(seconds, &Said::Context(Context { used, window: Some(200_000) }));
-        self.says(seconds, &Said::Cost(Money(cost)));
+        self.says(seconds, &BackendEvent::Context(ContextFill { used, window: Some(200_000) }));
+        self.says(seconds, &BackendEvent::Cost(RunCost(cost)));
     }
 
     fn begin(
@@ -114,7 +119,7 @@ impl<F: FnMut(Duration, &Event<'_>)> Stage<F> {
         retries: u32,
         done: usize,
     ) {
-        let started = Started {
+        let started = AttemptStart {
             attempt: format!("01JATT{iteration}"),
             run: "01JRUN".into(),
             iteration,
@@ -130,7 +135,7 @@ impl<F: FnMut(Duration, &Event<'_>)> Stage<F> {
         let Some(commit) = Oid::parse(&[b'0'; 40]) else { return };
         let (keeper, attempt) = (started.run.clone(), started.attempt.clone());
         let base = AttemptBase { keeper, attempt, commit };
-        self.record(seconds, Record::AttemptStarted { started, base });
+        self.record(seconds, JournalRecord::AttemptStarted { started, base });
     }
 
     fn ends(
@@ -143,51 +148,57 @@ impl<F: FnMut(Duration, &Event<'_>)> Stage<F> {
     ) {
         let end = BackendEnd {
             attempt: format!("01JATT{iteration}"),
-            outcome: Outcome::Success,
+            outcome: BackendOutcome::Success,
             changed,
             cost,
             took_ms,
             summary: "Resize with the longer side as the measure".into(),
             ..BackendEnd::default()
         };
-        self.record(seconds, Record::BackendEnded { end, candidate: Candidate::default() });
+        self.record(seconds, JournalRecord::BackendEnded { end, candidate: Candidate::default() });
     }
 
-    fn gate(&mut self, seconds: f64, name: &str, on: On, passed: bool, took_ms: u64) {
+    fn gate(&mut self, seconds: f64, name: &str, on: GateTree, passed: bool, took_ms: u64) {
         let start = GateStart { attempt: "01JATT".into(), gate: name.into(), on };
-        self.record(seconds, Record::GateStarted(start.clone()));
+        self.record(seconds, JournalRecord::GateStarted(start.clone()));
         let ended = seconds + took_ms as f64 / 1000.0;
-        self.record(ended, Record::GateEnded(GateEnd { start, passed, took_ms }));
+        self.record(ended, JournalRecord::GateEnded(GateEnd { start, passed, took_ms }));
     }
 
-    fn fails(&mut self, seconds: f64, iteration: u32, failure: Failure, end: DiscardedAttempt) {
+    fn fails(
+        &mut self,
+        seconds: f64,
+        iteration: u32,
+        failure: AttemptFailure,
+        end: DiscardedAttempt,
+    ) {
         let attempt = format!("01JATT{iteration}");
         let intent = FailIntent { attempt: attempt.clone(), failure, retries: 1 };
-        self.record(seconds, Record::FailIntent(intent));
-        self.record(seconds, Record::RolledBack(DiscardedAttempt { attempt, ..end }));
+        self.record(seconds, JournalRecord::FailIntent(intent));
+        self.record(seconds, JournalRecord::RolledBack(DiscardedAttempt { attempt, ..end }));
     }
 }
 
-fn tally(accepted: usize, blocked: usize) -> Tally {
-    Tally { accepted, blocked, pending: 5 - accepted - blocked, ..Tally::default() }
+fn tally(accepted: usize, blocked: usize) -> TaskTally {
+    TaskTally { accepted, blocked, pending: 5 - accepted - blocked, ..TaskTally::default() }
 }
 
-fn verdict(iteration: u32, checks: Vec<GateCheck>) -> Record {
+fn verdict(iteration: u32, checks: Vec<GateCheck>) -> JournalRecord {
     let ruling = match checks.iter().any(GateCheck::blocks) {
         true => GateRuling::Refused { forbidden: Vec::new(), fingerprint: String::new() },
         false => GateRuling::Proven,
     };
     let attempt = format!("01JATT{iteration}");
-    Record::Judged(GateVerdict { attempt, ruling, checks, ..GateVerdict::default() })
+    JournalRecord::Judged(GateVerdict { attempt, ruling, checks, ..GateVerdict::default() })
 }
 
 fn green(name: &str) -> GateCheck {
     GateCheck { name: name.into(), ..GateCheck::default() }
 }
 
-fn failed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
+fn failed_attempt<F: FnMut(Duration, &LoopEvent<'_>)>(stage: &mut Stage<F>) {
     stage.begin(0.2, 3, RESIZE, 0, 2);
-    stage.says(0.5, &Said::Text("I'll look at the code first.\n".to_owned()));
+    stage.says(0.5, &BackendEvent::Text("I'll look at the code first.\n".to_owned()));
     stage.tool(1.0, "1", "Read", json!({ "file_path": "/p/src/resize.js" }));
     stage.result(1.5, "1", ToolStatus::Ok);
     stage.usage(2.0, 24_000, 0.01);
@@ -198,17 +209,17 @@ fn failed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
         "npm test -- upload --reporter=dot && npm run lint -- --max-warnings=0 2>&1 | tail -40";
     stage.tool(6.0, "3", "Bash", json!({ "command": command }));
     let text = "progress.md changed while the backend worked: 1 new task was kept";
-    stage.record(9.0, Record::Warned(Remark::new(text)));
+    stage.record(9.0, JournalRecord::Warned(Remark::new(text)));
     stage.result(12.0, "3", ToolStatus::Failed);
     stage.usage(12.5, 90_000, 0.04);
     stage.ends(13.0, 3, 4, Some(0.04), 12_800);
-    stage.gate(13.1, "lint", On::Result, true, 900);
-    stage.gate(14.1, "test", On::Result, false, 3_000);
-    stage.gate(17.2, "test", On::Base, true, 2_500);
+    stage.gate(13.1, "lint", GateTree::Result, true, 900);
+    stage.gate(14.1, "test", GateTree::Result, false, 3_000);
+    stage.gate(17.2, "test", GateTree::Base, true, 2_500);
     let red = GateCheck {
         name: "test".into(),
         command: "npm test".into(),
-        ending: Ending::Code(1),
+        ending: GateEnding::Code(1),
         standing: GateStanding::New { new: FailingNames::default(), old: FailingNames::default() },
         excerpt:
             "not ok 3 - keeps proportions\r\n  expected: 256\n\n  actual: \u{1b}[31m255\u{1b}[0m\n"
@@ -218,14 +229,14 @@ fn failed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
     stage.record(19.9, verdict(3, vec![green("lint"), red]));
     let end = DiscardedAttempt {
         salvage: Some("refs/ralph/01JRUN/salvage/01JATT3".into()),
-        then: AfterFailure::Retry(2),
+        then: RetryDecision::Retry(2),
         tasks: tally(2, 0),
         ..DiscardedAttempt::default()
     };
-    stage.fails(20.0, 3, Failure::new(FailureKind::Gates, "test"), end);
+    stage.fails(20.0, 3, AttemptFailure::new(FailureKind::Gates, "test"), end);
 }
 
-fn landed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
+fn landed_attempt<F: FnMut(Duration, &LoopEvent<'_>)>(stage: &mut Stage<F>) {
     stage.begin(20.1, 4, RESIZE, 1, 2);
     stage.tool(21.0, "4", "Edit", json!({ "file_path": "/p/src/resize.js" }));
     stage.result(22.0, "4", ToolStatus::Ok);
@@ -234,14 +245,14 @@ fn landed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
     stage.live(30.0, EventKind::Tick(WaitTick { reason, seconds: 2_460 }));
     stage.live(31.0, EventKind::Tick(WaitTick { reason, seconds: 2_459 }));
     stage.ends(32.0, 4, 1, Some(0.05), 11_000);
-    stage.gate(32.1, "lint", On::Result, true, 800);
-    stage.gate(33.0, "test", On::Result, true, 2_900);
+    stage.gate(32.1, "lint", GateTree::Result, true, 800);
+    stage.gate(33.0, "test", GateTree::Result, true, 2_900);
     stage.record(36.0, verdict(4, vec![green("lint"), green("test")]));
     stage.record(
         36.4,
-        Record::LandIntent(LandIntent {
+        JournalRecord::LandIntent(LandIntent {
             attempt: "01JATT4".into(),
-            landing: Landing::Complete,
+            landing: LandingExtent::Complete,
             proof: Proof::Proven,
             summary: String::new(),
             story: String::new(),
@@ -250,7 +261,7 @@ fn landed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
     );
     stage.record(
         36.5,
-        Record::Landed(LandedAttempt {
+        JournalRecord::Landed(LandedAttempt {
             attempt: "01JATT4".into(),
             commit: Some("3f2a9c1d5e6f708192a3b4c5d6e7f8091a2b3c4d".into()),
             remarks: vec!["test/resize.js was changed".into()],
@@ -260,14 +271,14 @@ fn landed_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
     );
 }
 
-fn blocked_attempt<F: FnMut(Duration, &Event<'_>)>(stage: &mut Stage<F>) {
+fn blocked_attempt<F: FnMut(Duration, &LoopEvent<'_>)>(stage: &mut Stage<F>) {
     stage.begin(37.0, 5, ("t-key0", "Upload to the bucket"), 0, 3);
-    stage.record(38.0, Record::Command(OperatorCommand::of_signal("1")));
+    stage.record(38.0, JournalRecord::Command(OperatorCommand::of_signal("1")));
     stage.ends(40.0, 5, 0, None, 3_000);
     let end = DiscardedAttempt {
-        then: AfterFailure::GiveUp,
+        then: RetryDecision::GiveUp,
         tasks: tally(3, 1),
         ..DiscardedAttempt::default()
     };
-    stage.fails(41.0, 5, Failure::new(FailureKind::Blocked, "no API key"), end);
+    stage.fails(41.0, 5, AttemptFailure::new(FailureKind::Blocked, "no API key"), end);
 }

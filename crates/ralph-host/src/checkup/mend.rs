@@ -6,22 +6,24 @@ use ralph_core::cycle::History;
 use ralph_core::doctor::{Remedy, is_old};
 use ralph_core::words::count;
 
-use super::Checkup;
+use super::CheckupInputs;
 use crate::FileError;
-use crate::file_error::Action;
-use crate::git::{GitError, StaleLock};
-use crate::ids::Ids;
+use crate::file_error::FileAction;
+use crate::git::{GitError, StaleLockRemoval};
+use crate::ids::IdSource;
 use crate::lanes::{cache_folder, remove_orphaned_lanes};
 use crate::proc::mark;
-use crate::store::{self, Commands, Journal, JournalError, Kind, RunLock, StoreError};
+use crate::store::{
+    self, CommandQueueContent, Journal, JournalError, LedgerFileKind, LedgerStoreError, RunLock,
+};
 
 /// Why something could not be mended.
 #[derive(Debug, thiserror::Error)]
-pub enum MendError {
+pub enum CheckupFixError {
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] LedgerStoreError),
     #[error(transparent)]
     Git(#[from] GitError),
     #[error(transparent)]
@@ -31,15 +33,15 @@ pub enum MendError {
     Left(String),
 }
 
-impl Checkup<'_> {
+impl CheckupInputs<'_> {
     /// Carry out a remedy. Returns what was done. The lock shows that no loop is at work.
     pub fn mend(
         &self,
         remedy: &Remedy,
         history: &History,
-        ids: &mut Ids,
+        ids: &mut IdSource,
         _no_loop: &RunLock,
-    ) -> Result<String, MendError> {
+    ) -> Result<String, CheckupFixError> {
         match remedy {
             Remedy::GitLocks => self.git_locks(history),
             Remedy::Processes => self.end_processes(history),
@@ -76,45 +78,48 @@ impl Checkup<'_> {
         }
     }
 
-    fn git_locks(&self, history: &History) -> Result<String, MendError> {
+    fn git_locks(&self, history: &History) -> Result<String, CheckupFixError> {
         let stale = self.repo.remove_stale_lock()?;
         if let Some(run) = &history.run {
             self.repo.remove_own_locks(&run.run);
         }
         match stale {
-            StaleLock::Foreign => {
-                Err(MendError::Left("the lock is in use, or not ralph's; it stays".into()))
+            StaleLockRemoval::Foreign => {
+                Err(CheckupFixError::Left("the lock is in use, or not ralph's; it stays".into()))
             }
-            StaleLock::None | StaleLock::Removed => Ok("removed the lock of a killed ralph".into()),
+            StaleLockRemoval::None | StaleLockRemoval::Removed => {
+                Ok("removed the lock of a killed ralph".into())
+            }
         }
     }
 
-    fn end_processes(&self, history: &History) -> Result<String, MendError> {
+    fn end_processes(&self, history: &History) -> Result<String, CheckupFixError> {
         let crashed = history.run.as_ref().filter(|_| history.run_end.is_none());
         let of_run = crashed.map(|run| mark::kill_survivors(&run.run)).unwrap_or_default();
         let of_place = mark::kill_others_at(&self.place(), self.runner.run_id());
         let (killed, left) = (of_run.0 + of_place.0, of_run.1.max(of_place.1));
         match left {
             0 => Ok(format!("ended what an earlier run had left running ({killed})")),
-            left => Err(MendError::Left(format!("{left} processes cannot be ended"))),
+            left => Err(CheckupFixError::Left(format!("{left} processes cannot be ended"))),
         }
     }
 
-    fn torn_records(&self, file: &str) -> Result<String, MendError> {
+    fn torn_records(&self, file: &str) -> Result<String, CheckupFixError> {
         let path = self.project.ledger_file(file);
-        let read = self.store.read(&path, Kind::of(&path), |_| Ok::<_, StoreError>(()))?;
+        let read =
+            self.store.read(&path, LedgerFileKind::of(&path), |_| Ok::<_, LedgerStoreError>(()))?;
         Ok(match read.torn.and_then(|torn| torn.moved_to) {
             Some(place) => format!("moved the unfinished line to {}", self.shown(&place)),
             None => format!("{file} ends in a whole line"),
         })
     }
 
-    fn remove(&self, files: &[String]) -> Result<String, MendError> {
-        let _nobody_writes = self.store.lock().map_err(StoreError::from)?;
+    fn remove(&self, files: &[String]) -> Result<String, CheckupFixError> {
+        let _nobody_writes = self.store.lock().map_err(LedgerStoreError::from)?;
         for file in files {
             let path = self.project.root().join(file);
             if path.is_dir() {
-                std::fs::remove_dir_all(&path).map_err(FileError::io(Action::Write, &path))?;
+                std::fs::remove_dir_all(&path).map_err(FileError::io(FileAction::Write, &path))?;
             } else {
                 store::drop_view(&path)?;
             }
@@ -122,11 +127,11 @@ impl Checkup<'_> {
         Ok(format!("removed {}", count(files.len(), "unfinished file")))
     }
 
-    fn old_commands(&self, ids: &mut Ids) -> Result<String, MendError> {
+    fn old_commands(&self, ids: &mut IdSource) -> Result<String, CheckupFixError> {
         let (path, now) = (self.project.commands_json(), self.clock.now());
         let mut mint = || format!("doctor-{}", ids.ulid(now));
-        let Commands::Queue(queue) = self.store.read_commands(&path, &mut mint)? else {
-            return Err(MendError::Left("the queue cannot be read".into()));
+        let CommandQueueContent::Queue(queue) = self.store.read_commands(&path, &mut mint)? else {
+            return Err(CheckupFixError::Left("the queue cannot be read".into()));
         };
         let old: BTreeSet<String> =
             queue.iter().filter(|entry| is_old(entry)).map(|entry| entry.id.clone()).collect();

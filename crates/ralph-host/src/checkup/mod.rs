@@ -2,8 +2,8 @@
 //!
 //! # Theory of operation
 //!
-//! [`Checkup`] only reads. It hands facts to `ralph_core::doctor`, which says what they mean.
-//! [`Checkup::mend`] carries out one remedy, and only for a caller that holds the lock of the run.
+//! [`CheckupInputs`] only reads. It hands facts to `ralph_core::doctor`, which says what they mean.
+//! [`CheckupInputs::mend`] carries out one remedy, and only for a caller that holds the lock of the run.
 //! Then no loop is at work here, so a leftover is really a leftover. The next start of a loop does
 //! everything that a remedy does, or the remedy can be repeated without harm.
 
@@ -11,46 +11,46 @@ mod mend;
 
 use std::path::{Path, PathBuf};
 
-pub use mend::MendError;
+pub use mend::CheckupFixError;
 
-use ralph_core::control::{Entry, Queue, QueueError};
+use ralph_core::control::{CommandQueue, QueueError, QueuedCommand};
 use ralph_core::cycle::History;
-use ralph_core::doctor::Leftovers;
+use ralph_core::doctor::RunLeftovers;
 
 use crate::FileError;
 use crate::clock::Clock;
-use crate::git::{GitError, Repo, Retire};
-use crate::proc::{Runner, mark};
+use crate::git::{GitError, Repo, SalvageRetentionRule};
+use crate::proc::{JobRunner, mark};
 use crate::project::Project;
-use crate::store::{self, Intact, Kind, Store, TEMP_PREFIX, is_torn};
+use crate::store::{self, HeldFileState, LedgerFileKind, LedgerStore, TEMP_PREFIX, is_torn};
 
 /// A temporary file that is younger may be somebody's who is at work.
 const YOUNG: i64 = 600;
 
 /// Inputs of the checks of `ralph doctor`.
-pub struct Checkup<'a> {
+pub struct CheckupInputs<'a> {
     pub project: &'a Project,
-    pub store: &'a Store,
+    pub store: &'a LedgerStore,
     pub clock: Clock,
-    pub runner: &'a Runner,
+    pub runner: &'a JobRunner,
     pub repo: &'a Repo<'a>,
     pub plan: &'a Path,
     /// Rule that decides which kept work is old enough to be deleted.
-    pub retire: Retire,
+    pub retire: SalvageRetentionRule,
 }
 
-impl Checkup<'_> {
+impl CheckupInputs<'_> {
     /// Collect the leftovers of an earlier crash. The result has no meaning while a loop is at work.
-    pub fn leftovers(&self, history: &History) -> Result<Leftovers, GitError> {
+    pub fn leftovers(&self, history: &History) -> Result<RunLeftovers, GitError> {
         let name = |path: PathBuf| self.shown(&path);
         let retired = self.repo.retired(self.retire, crate::drive::underway(history))?;
         let records = [self.plan.to_owned(), self.project.inbox()];
-        Ok(Leftovers {
+        Ok(RunLeftovers {
             processes: self.processes(history),
             remains: self.remains().into_iter().map(name).collect(),
             torn: records.into_iter().filter(|path| has_torn_line(path)).map(name).collect(),
             torn_journal: is_torn(&self.project.state_dir()).unwrap_or(false),
-            held_inbox: self.store.is_held(&self.project.inbox()).map(|i| i == Intact::Yes),
+            held_inbox: self.store.is_held(&self.project.inbox()).map(|i| i == HeldFileState::Yes),
             watched_plan: self.store.watched().is_some(),
             put_aside: self.put_aside().into_iter().map(name).collect(),
             // Those of an open attempt are not old whatever their age.
@@ -115,7 +115,7 @@ impl Checkup<'_> {
 }
 
 /// Read the commands that wait in the queue. Entries without an id get one in the result only.
-pub fn queue(path: &Path) -> Result<Result<Vec<Entry>, QueueError>, FileError> {
+pub fn queue(path: &Path) -> Result<Result<Vec<QueuedCommand>, QueueError>, FileError> {
     let bytes = store::read(path)?.unwrap_or_default();
     let mut number = 0;
     let mut mint = || {
@@ -123,7 +123,7 @@ pub fn queue(path: &Path) -> Result<Result<Vec<Entry>, QueueError>, FileError> {
         format!("entry-{number}")
     };
     let text = String::from_utf8_lossy(&bytes);
-    Ok(Queue::parse(&text).map(|mut queue| {
+    Ok(CommandQueue::parse(&text).map(|mut queue| {
         queue.name_all(&mut mint);
         queue.entries()
     }))
@@ -137,7 +137,7 @@ pub fn free_space(place: &Path) -> Option<u64> {
 
 /// Whether the last line of a file of records was never finished.
 fn has_torn_line(path: &Path) -> bool {
-    let Kind::Records(torn) = Kind::of(path) else { return false };
+    let LedgerFileKind::Records(torn) = LedgerFileKind::of(path) else { return false };
     let Ok(Some(bytes)) = store::read(path) else { return false };
     torn(&bytes).is_some_and(|at| at < bytes.len())
 }

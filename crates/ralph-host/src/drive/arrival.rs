@@ -5,25 +5,25 @@
 
 use std::collections::BTreeSet;
 
-use ralph_core::config::CommitLedger;
+use ralph_core::config::LedgerCommitPolicy;
 use ralph_core::cycle::{
-    ArrivalLine, ArrivalTarget, ArrivalWait, ArrivedCommits, LedgerCommit, NotArrived, On,
-    OnMissing, Record, RunState, TakenOverFile, merged_ledger,
+    ArrivalLine, ArrivalTarget, ArrivalWait, ArrivedCommits, GateTree, JournalRecord, LedgerCommit,
+    MissingWorkAnswer, RunState, TakenOverFile, UnarrivedCommits, merged_ledger,
 };
 use ralph_core::format;
 use ralph_core::gate::{self, Gate, GateRunResult};
 use ralph_core::merge::merge_text;
-use ralph_core::plan::{Id, State, TombstoneKind};
+use ralph_core::plan::{Id, TaskState, TombstoneKind};
 use ralph_core::words::short;
 
 use super::error::DriveError;
 use super::land::LandReport;
 use super::run_lane::RunLane;
-use super::session::Session;
+use super::session::RunSession;
 use crate::crash;
 use crate::git::{
-    ATTEMPT, ArrivalError, ArrivalHost, ArrivalOutcome, CommitMessage, GitError, LandError,
-    LedgerMerge, Oid, ReplayGates, Repo,
+    ATTEMPT, ArrivalError, ArrivalHost, ArrivalOutcome, CommitMessage, GitError, LaneCommitError,
+    LedgerMerge, Oid, ReplayGateResult, Repo,
 };
 use crate::lanes::LaneError;
 use crate::run_ledger::{self, RunLedger};
@@ -33,18 +33,18 @@ use crate::store::Durability;
 const LOGS: &str = ".ralph/logs/validation/replay";
 
 /// A session as an arrival sees it.
-struct ArrivingSession<'s, 'a> {
-    session: &'s mut Session<'a>,
+struct RunArrivalHost<'s, 'a> {
+    session: &'s mut RunSession<'a>,
     report: &'s mut LandReport,
 }
 
-impl ArrivalHost for ArrivingSession<'_, '_> {
-    fn record(&mut self, record: Record) -> Result<(), ArrivalError> {
+impl ArrivalHost for RunArrivalHost<'_, '_> {
+    fn record(&mut self, record: JournalRecord) -> Result<(), ArrivalError> {
         if let Some(line) = &self.session.history.arrival {
             self.report.count(&record, line.waiting().len());
         }
         let replay = match &record {
-            Record::ReplayIntent(replay) => Some(replay.clone()),
+            JournalRecord::ReplayIntent(replay) => Some(replay.clone()),
             _ => None,
         };
         let durability = durability_of(&record);
@@ -58,12 +58,12 @@ impl ArrivalHost for ArrivingSession<'_, '_> {
         Ok(merged_ledger_file(merge, &self.session.plan.shown, &self.session.clock.stamp()))
     }
 
-    fn gate_replay(&mut self, commit: &Oid) -> Result<ReplayGates, ArrivalError> {
+    fn gate_replay(&mut self, commit: &Oid) -> Result<ReplayGateResult, ArrivalError> {
         let red = self.session.gate_alone(commit).map_err(host_error)?;
         Ok(match red {
-            None => ReplayGates::Red(vec!["the gates were ended".to_owned()]),
-            Some(red) if red.is_empty() => ReplayGates::Green,
-            Some(red) => ReplayGates::Red(red),
+            None => ReplayGateResult::Red(vec!["the gates were ended".to_owned()]),
+            Some(red) if red.is_empty() => ReplayGateResult::Green,
+            Some(red) => ReplayGateResult::Red(red),
         })
     }
 
@@ -88,10 +88,10 @@ pub(super) fn host_error(error: DriveError) -> ArrivalError {
 }
 
 /// How safe a record about an arrival has to be before the next step.
-pub(super) fn durability_of(record: &Record) -> Durability {
+pub(super) fn durability_of(record: &JournalRecord) -> Durability {
     match record {
         // The branch shows it too.
-        Record::Arrived(_) => Durability::Eventual,
+        JournalRecord::Arrived(_) => Durability::Eventual,
         _ => Durability::Synced,
     }
 }
@@ -123,14 +123,14 @@ pub(super) fn accepted_tasks_in(
     let parsed =
         format::detect(plan, &text).ok().and_then(|format| format::codec(format).parse(&text).ok());
     let Some(parsed) = parsed else { return Ok(BTreeSet::new()) };
-    let accepted = parsed.tasks.iter().filter(|task| task.state == State::Accepted);
+    let accepted = parsed.tasks.iter().filter(|task| task.state == TaskState::Accepted);
     let mut tasks: BTreeSet<String> = accepted.map(|task| task.id.to_string()).collect();
     let stones = parsed.buried().filter(|stone| stone.kind == TombstoneKind::Accept);
     tasks.extend(stones.map(|stone| stone.id.to_string()));
     Ok(tasks)
 }
 
-impl<'a> Session<'a> {
+impl<'a> RunSession<'a> {
     /// Bring what has landed to home, as far as that is possible now.
     pub(super) fn arrive(&mut self) -> Result<(), DriveError> {
         self.work.arrival_is_due.set(false);
@@ -140,7 +140,7 @@ impl<'a> Session<'a> {
         if !self.config.auto_commit && !self.branch_has_tip()? {
             return Ok(());
         }
-        let outcome = self.bring(OnMissing::Wait, &mut LandReport::default())?;
+        let outcome = self.bring(MissingWorkAnswer::Wait, &mut LandReport::default())?;
         if let Some(sentence) = outcome.as_ref().and_then(lasting_trouble) {
             self.warn(sentence);
         }
@@ -161,7 +161,7 @@ impl<'a> Session<'a> {
     /// Bring what waits. `None` when nothing ever landed.
     pub(super) fn bring(
         &mut self,
-        on_missing: OnMissing,
+        on_missing: MissingWorkAnswer,
         report: &mut LandReport,
     ) -> Result<Option<ArrivalOutcome>, DriveError> {
         self.let_arrive(report, |home, line, host| home.arrive(line, on_missing, host))
@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
     ) -> Result<Option<T>, DriveError> {
         let Some(line) = self.history.arrival.clone() else { return Ok(None) };
         let home = self.repo.reopen();
-        let mut host = ArrivingSession { session: self, report };
+        let mut host = RunArrivalHost { session: self, report };
         let done = act(&home, &line, &mut host);
         let done = done.map_err(drive_error)?;
         self.follow_line()?;
@@ -200,7 +200,7 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let arrived = ArrivedCommits { branch, commit, commits };
-        self.record(Record::Arrived(arrived), Durability::Eventual)?;
+        self.record(JournalRecord::Arrived(arrived), Durability::Eventual)?;
         self.follow_line()
     }
 
@@ -265,7 +265,7 @@ impl<'a> Session<'a> {
         self.work.lane.furnish(self.project.root(), &|job| job)?;
         self.let_in()?;
         let (logs, running) = (self.project.root().join(LOGS), self.after_last_attempt());
-        self.run_all(gates, &logs, On::Alone, &running)
+        self.run_all(gates, &logs, GateTree::Alone, &running)
     }
 
     /// The run ends: what is left of its ledger becomes a commit on the tip, and everything arrives. Says why
@@ -286,8 +286,8 @@ impl<'a> Session<'a> {
         let Some(line) = line.filter(|_| !self.config.auto_commit) else { return Ok(()) };
         let (why, waiting) = (ArrivalWait::AutoCommitOff, line.waiting_commits());
         let (sentence, commits) = (why.to_sentence(waiting), waiting.count);
-        let not = NotArrived { why, sentence, commits };
-        self.record(Record::NotArrived(not), Durability::Synced)
+        let not = UnarrivedCommits { why, sentence, commits };
+        self.record(JournalRecord::NotArrived(not), Durability::Synced)
     }
 
     /// Commit the ledger files that the tip does not have yet. Do nothing while an attempt or a spec is
@@ -302,12 +302,12 @@ impl<'a> Session<'a> {
             return self.note_answered_edits();
         }
         self.work.lane.put_on(&tip)?;
-        let riding = self.ride(run_ledger::LedgerCommit::End, None)?;
+        let riding = self.ride(run_ledger::LedgerCommitKind::End, None)?;
         let attempt = self.ids.ulid(self.clock.now());
         let message = CommitMessage { subject: self.ledger_subject(), ..CommitMessage::default() };
         let commit = match self.commit_on_tip(&tip, message.of_attempt(&attempt), riding) {
             Ok(commit) => commit,
-            Err(LandError::Nothing) => return Ok(()),
+            Err(LaneCommitError::Nothing) => return Ok(()),
             Err(e) => {
                 self.warn(&format!("ralph's own files are not committed: {e}"));
                 return Ok(());
@@ -324,7 +324,7 @@ impl<'a> Session<'a> {
 
     /// Whether a file that rides is not in this commit as the run has it.
     fn has_new_ledger(&self, tip: &Oid) -> Result<bool, DriveError> {
-        for file in self.riding_files(run_ledger::LedgerCommit::End) {
+        for file in self.riding_files(run_ledger::LedgerCommitKind::End) {
             if self.repo.project_file_at(tip, &file)? != self.riding_bytes(&file)? {
                 return Ok(true);
             }
@@ -340,7 +340,7 @@ impl<'a> Session<'a> {
     ) -> Result<(), DriveError> {
         let paths = self.repo.paths_of(commit)?.iter().map(ToString::to_string).collect();
         let committed = LedgerCommit { attempt, commit: commit.to_string(), paths, taken_over };
-        self.record(Record::LedgerCommitted(committed), Durability::Synced)
+        self.record(JournalRecord::LedgerCommitted(committed), Durability::Synced)
     }
 
     /// The tip has the whole ledger, also where that is all that became of a person's edit: a status that was
@@ -356,7 +356,7 @@ impl<'a> Session<'a> {
         }
         let (attempt, commit, paths) = (last.attempt, last.commit, last.paths);
         let committed = LedgerCommit { attempt, commit, paths, taken_over };
-        self.record(Record::LedgerCommitted(committed), Durability::Synced)
+        self.record(JournalRecord::LedgerCommitted(committed), Durability::Synced)
     }
 
     /// Write a commit of the ledger down that is the tip and that the journal does not know: a crash came
@@ -404,7 +404,7 @@ impl<'a> Session<'a> {
                 let bytes = ledger.read(&file)?;
                 ledger.mark_seen(&file, bytes.as_deref())?;
             }
-        } else if self.config.commit_ledger == CommitLedger::Never
+        } else if self.config.commit_ledger == LedgerCommitPolicy::Never
             && work.target() == ArrivalTarget::HomeBranch
         {
             kept = ledger.write_home()?;

@@ -13,21 +13,21 @@
 
 use std::collections::BTreeSet;
 
-use ralph_core::cycle::{Record, Remark};
+use ralph_core::cycle::{JournalRecord, Remark};
 
 use super::arrival::{
     accepted_tasks_in, drive_error, durability_of, host_error, lasting_trouble, merged_ledger_file,
     see_arrived,
 };
-use super::backend_mailbox::Running;
-use super::control::{Ear, ear};
+use super::backend_mailbox::RunningProcesses;
+use super::control::{CommandListener, ear};
 use super::error::DriveError;
 use super::run_lane::RunLane;
-use super::session::Session;
-use crate::git::{ArrivalError, ArrivalHost, LedgerMerge, Oid, ReplayGates, Repo};
+use super::session::RunSession;
+use crate::git::{ArrivalError, ArrivalHost, LedgerMerge, Oid, ReplayGateResult, Repo};
 use crate::store::Durability;
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Commits have landed: leave their arrival for the next run of a backend if it changes nothing that an
     /// attempt starts from, else let them arrive now.
     pub(super) fn arrive_soon(&mut self) -> Result<(), DriveError> {
@@ -59,12 +59,12 @@ impl Session<'_> {
 
     /// The same anywhere: the tip stays where it is.
     pub(super) fn arrive_beside(&mut self) -> Result<(), DriveError> {
-        let nothing = Running::default();
+        let nothing = RunningProcesses::default();
         ear!(self, &nothing).arrive(&self.repo, &self.work)
     }
 }
 
-impl Ear<'_> {
+impl CommandListener<'_> {
     /// Let arrive what is due, as far as the tip can stay where it is. An error ends what runs.
     pub(super) fn arrive(&mut self, home: &Repo<'_>, work: &RunLane<'_>) -> Result<(), DriveError> {
         let arrived = match work.arrival_is_due.take() {
@@ -87,7 +87,7 @@ impl Ear<'_> {
         }
         match outcome.as_ref().and_then(lasting_trouble) {
             Some(sentence) => {
-                self.record(Record::Warned(Remark::new(sentence)), Durability::Eventual)
+                self.record(JournalRecord::Warned(Remark::new(sentence)), Durability::Eventual)
             }
             None => Ok(()),
         }
@@ -96,12 +96,12 @@ impl Ear<'_> {
 
 /// The part of a session that is not lent out, as an arrival sees it.
 struct ArrivalBeside<'s, 'e, 'r> {
-    ear: &'s mut Ear<'e>,
+    ear: &'s mut CommandListener<'e>,
     home: &'s Repo<'r>,
 }
 
 impl ArrivalHost for ArrivalBeside<'_, '_, '_> {
-    fn record(&mut self, record: Record) -> Result<(), ArrivalError> {
+    fn record(&mut self, record: JournalRecord) -> Result<(), ArrivalError> {
         let durability = durability_of(&record);
         self.ear.record(record, durability).map_err(host_error)
     }
@@ -110,8 +110,8 @@ impl ArrivalHost for ArrivalBeside<'_, '_, '_> {
         Ok(merged_ledger_file(merge, &self.ear.plan.shown, &self.ear.clock.stamp()))
     }
 
-    fn gate_replay(&mut self, _commit: &Oid) -> Result<ReplayGates, ArrivalError> {
-        Ok(ReplayGates::Red(vec!["no gates run beside a backend".to_owned()]))
+    fn gate_replay(&mut self, _commit: &Oid) -> Result<ReplayGateResult, ArrivalError> {
+        Ok(ReplayGateResult::Red(vec!["no gates run beside a backend".to_owned()]))
     }
 
     fn accepted_tasks(&mut self, commit: &Oid) -> Result<BTreeSet<String>, ArrivalError> {

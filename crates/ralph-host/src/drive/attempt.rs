@@ -5,19 +5,19 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use ralph_core::cycle::{
-    AttemptBase, BackendEnd, Candidate, Decision, End, Evidence, Failure, FailureKind, History,
-    Record, Started, forbidden, judge, ledger,
+    AttemptBase, AttemptDecision, AttemptEvidence, AttemptFailure, AttemptStart, BackendEnd,
+    Candidate, FailureKind, History, JournalRecord, LoopEnd, forbidden, judge, ledger,
 };
-use ralph_core::format::{Format, progress};
+use ralph_core::format::{PlanFormat, progress};
 use ralph_core::plan::{Plan, Task};
-use ralph_core::view::Tally;
+use ralph_core::view::TaskTally;
 
-use super::backend_mailbox::Running;
-use super::commit::Hooked;
-use super::error::{DriveError, Halt};
-use super::gating::{GateFindings, Gating};
+use super::backend_mailbox::RunningProcesses;
+use super::commit::CommitHookResult;
+use super::error::{DriveError, LoopHalt};
+use super::gating::{GateFindings, GatingResult};
 use super::material::PromptText;
-use super::session::Session;
+use super::session::RunSession;
 use super::working_tree::CollectedWork;
 use crate::handoff_files;
 use crate::store::Durability;
@@ -26,13 +26,13 @@ use crate::store::Durability;
 /// there; nothing about an attempt stands in the session.
 pub(super) struct AttemptRun {
     /// Start record of the attempt, as it is in the journal.
-    pub(super) started: Started,
+    pub(super) started: AttemptStart,
     pub(super) task: Task,
     pub(super) base: AttemptBase,
     pub(super) started_at: Timestamp,
     pub(super) prompt: PromptText,
     /// Handles to end its processes and to answer their requests.
-    pub(super) running: Running,
+    pub(super) running: RunningProcesses,
     /// End of the backend's run; `None` until it has ended.
     pub(super) end: Option<BackendEnd>,
     /// Work that the backend left; `None` before its end, or when a crash lost the work.
@@ -45,11 +45,11 @@ pub(super) struct AttemptRun {
 
 impl AttemptRun {
     pub(super) fn new(
-        started: Started,
+        started: AttemptStart,
         task: Task,
         base: AttemptBase,
         started_at: Timestamp,
-        running: Running,
+        running: RunningProcesses,
     ) -> Self {
         let (end, work, gates, message) = (None, None, None, None);
         let prompt = PromptText::default();
@@ -70,9 +70,9 @@ impl AttemptRun {
     }
 }
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Make one attempt at a task, from its preparation to its landing or failure.
-    pub(super) fn attempt(&mut self, task: Task) -> Result<(), Halt> {
+    pub(super) fn attempt(&mut self, task: Task) -> Result<(), LoopHalt> {
         self.arrive_before_attempt()?;
         let backend = self.free_backend()?;
         self.pause_between()?;
@@ -81,7 +81,7 @@ impl Session<'_> {
         self.gate_base(&task, &id)?;
         let prepared = self.prepare(&task)?;
         if !self.may_begin() {
-            return Err(Halt::LookAgain);
+            return Err(LoopHalt::LookAgain);
         }
         let (mut run, plan, text) = self.begin(task, id, backend)?;
         run.prompt = self.prompt(&run, &plan, &text, prepared.as_deref(), backend)?;
@@ -105,17 +105,17 @@ impl Session<'_> {
         task: Task,
         attempt: String,
         backend: usize,
-    ) -> Result<(AttemptRun, Rc<Plan>, String), Halt> {
+    ) -> Result<(AttemptRun, Rc<Plan>, String), LoopHalt> {
         let at = self.clock.now();
         let iteration = self.next_iteration()?;
         let base = self.ready_lane(&self.keeper(&task), &attempt)?;
         // Its setup may have taken minutes.
         if !self.is_wanted(&task)? || !self.may_begin() {
-            return Err(Halt::LookAgain);
+            return Err(LoopHalt::LookAgain);
         }
         let chosen = self.choice.at(backend);
         let stamp = at.strftime("%Y%m%d-%H%M%S");
-        let started = Started {
+        let started = AttemptStart {
             attempt,
             run: self.run_id().to_owned(),
             iteration,
@@ -126,9 +126,9 @@ impl Session<'_> {
             backend: chosen.name.clone(),
             model: chosen.model.clone(),
             log: Some(format!("build/ralph-logs/ralph-{stamp}-build-{iteration}.log")),
-            tasks: Tally::of(&*self.known_plan()?),
+            tasks: TaskTally::of(&*self.known_plan()?),
         };
-        let record = Record::AttemptStarted { started: started.clone(), base: base.clone() };
+        let record = JournalRecord::AttemptStarted { started: started.clone(), base: base.clone() };
         self.record(record, Durability::Syncing)?;
         let (now, is_shown) = (self.clock.stamp(), !self.work.ledger.has_copy(&self.plan.shown));
         let (_, text) = self.plan.change_when(
@@ -142,7 +142,7 @@ impl Session<'_> {
         self.plan.wait()?;
         let plan = self.known_plan()?;
         let (lane, id) = (&self.work.lane, &started.attempt);
-        let running = Running::new(lane, &self.signals, id, &started.task);
+        let running = RunningProcesses::new(lane, &self.signals, id, &started.task);
         Ok((AttemptRun::new(started, task, base, at, running), plan, text))
     }
 
@@ -165,11 +165,11 @@ impl Session<'_> {
     }
 
     /// From the backend's end to the attempt's. Code of the project that takes the lane away fails it.
-    pub(super) fn conclude(&mut self, run: &mut AttemptRun) -> Result<(), Halt> {
+    pub(super) fn conclude(&mut self, run: &mut AttemptRun) -> Result<(), LoopHalt> {
         match self.judge_and_land(run) {
-            Err(Halt::Error(error)) if self.is_open(run) => match error.lane_damage() {
+            Err(LoopHalt::Error(error)) if self.is_open(run) => match error.lane_damage() {
                 Some(damage) => {
-                    Ok(self.roll_back(run, Failure::new(FailureKind::Forbidden, damage))?)
+                    Ok(self.roll_back(run, AttemptFailure::new(FailureKind::Forbidden, damage))?)
                 }
                 None => Err(error.into()),
             },
@@ -183,50 +183,52 @@ impl Session<'_> {
     }
 
     /// Judge, gate, land or roll back.
-    fn judge_and_land(&mut self, run: &mut AttemptRun) -> Result<(), Halt> {
+    fn judge_and_land(&mut self, run: &mut AttemptRun) -> Result<(), LoopHalt> {
         if let Some(CollectedWork::Damaged(damage)) = &run.work {
-            let failure = Failure::new(FailureKind::Forbidden, damage.clone());
+            let failure = AttemptFailure::new(FailureKind::Forbidden, damage.clone());
             return Ok(self.roll_back(run, failure)?);
         }
         let mut hooks_changed_files = false;
         loop {
             let failure = match self.judge(run) {
-                Decision::Gate => match self.gate_candidate(run)? {
+                AttemptDecision::Gate => match self.gate_candidate(run)? {
                     None => continue,
                     Some(failure) => failure,
                 },
-                Decision::Land { .. } if !self.is_still_wanted(run)? => {
+                AttemptDecision::Land { .. } if !self.is_still_wanted(run)? => {
                     let said = "the task was taken out of the plan while the agent worked";
-                    Failure::new(FailureKind::Interrupted, said)
+                    AttemptFailure::new(FailureKind::Interrupted, said)
                 }
-                Decision::Land { landing, proof } => match self.run_hooks(run, landing)? {
-                    Hooked::Passed(message) => {
+                AttemptDecision::Land { landing, proof } => match self.run_hooks(run, landing)? {
+                    CommitHookResult::Passed(message) => {
                         run.message = Some(message);
                         return Ok(self.land(run, landing, proof)?);
                     }
-                    Hooked::Changed(_) if hooks_changed_files => {
+                    CommitHookResult::Changed(_) if hooks_changed_files => {
                         let said = "the hooks change files each time they run";
-                        Failure::new(FailureKind::Hook, said)
+                        AttemptFailure::new(FailureKind::Hook, said)
                     }
-                    Hooked::Changed(hooks) => match self.take_changes_of_hooks(run, &hooks)? {
-                        None => {
-                            hooks_changed_files = true;
-                            continue;
+                    CommitHookResult::Changed(hooks) => {
+                        match self.take_changes_of_hooks(run, &hooks)? {
+                            None => {
+                                hooks_changed_files = true;
+                                continue;
+                            }
+                            Some(failure) => failure,
                         }
-                        Some(failure) => failure,
-                    },
-                    Hooked::Refused(failure) => failure,
+                    }
+                    CommitHookResult::Refused(failure) => failure,
                 },
-                Decision::Fail(failure) => failure,
-                Decision::Wait { until, reason } => {
+                AttemptDecision::Fail(failure) => failure,
+                AttemptDecision::Wait { until, reason } => {
                     return Ok(self.limit(run, until, &reason)?);
                 }
-                Decision::Stop { reason } => {
+                AttemptDecision::Stop { reason } => {
                     let outcome = run.end.as_ref().map(|end| &end.outcome);
                     let advice = outcome.and_then(|outcome| outcome.advice(&run.started.backend));
-                    let failure = Failure::new(FailureKind::Interrupted, reason.clone());
+                    let failure = AttemptFailure::new(FailureKind::Interrupted, reason.clone());
                     self.roll_back(run, failure)?;
-                    return Err(Halt::End(End::Backend { reason, advice }));
+                    return Err(LoopHalt::End(LoopEnd::Backend { reason, advice }));
                 }
             };
             return Ok(self.roll_back(run, failure)?);
@@ -234,20 +236,20 @@ impl Session<'_> {
     }
 
     /// Run the gates on the candidate. Returns why the attempt has failed, where they give no verdict.
-    fn gate_candidate(&mut self, run: &mut AttemptRun) -> Result<Option<Failure>, Halt> {
+    fn gate_candidate(&mut self, run: &mut AttemptRun) -> Result<Option<AttemptFailure>, LoopHalt> {
         match self.gate(run)? {
-            Gating::Judged(findings) => {
+            GatingResult::Judged(findings) => {
                 run.gates = Some(findings);
                 Ok(None)
             }
-            Gating::Failed(failure) => Ok(Some(failure)),
-            Gating::Unusable(end) => {
-                let failure = Failure::new(FailureKind::Interrupted, end.reason());
+            GatingResult::Failed(failure) => Ok(Some(failure)),
+            GatingResult::Unusable(end) => {
+                let failure = AttemptFailure::new(FailureKind::Interrupted, end.reason());
                 self.roll_back(run, failure)?;
-                Err(Halt::End(end))
+                Err(LoopHalt::End(end))
             }
-            Gating::Stopped => {
-                Ok(Some(Failure::new(FailureKind::Interrupted, "the gates were ended")))
+            GatingResult::Stopped => {
+                Ok(Some(AttemptFailure::new(FailureKind::Interrupted, "the gates were ended")))
             }
         }
     }
@@ -257,17 +259,19 @@ impl Session<'_> {
         &mut self,
         run: &mut AttemptRun,
         hooks: &str,
-    ) -> Result<Option<Failure>, Halt> {
+    ) -> Result<Option<AttemptFailure>, LoopHalt> {
         // The index is about to become what the hooks left; the work stays known until that is judged.
         self.work_tree().set_candidate_aside(&run.base)?;
         let candidate = match self.collect_again(&run.base)? {
-            CollectedWork::Damaged(why) => return Ok(Some(Failure::new(FailureKind::Hook, why))),
+            CollectedWork::Damaged(why) => {
+                return Ok(Some(AttemptFailure::new(FailureKind::Hook, why)));
+            }
             CollectedWork::Candidate(candidate) if candidate.paths.is_empty() => {
                 let said = format!(
                     "the commit hook took the work away, as `git stash` and `git reset` do, and left no \
                      file changed; the work is kept. The hook and what it printed: {hooks}"
                 );
-                return Ok(Some(Failure::new(FailureKind::Hook, said.trim_end())));
+                return Ok(Some(AttemptFailure::new(FailureKind::Hook, said.trim_end())));
             }
             CollectedWork::Candidate(candidate) => candidate,
         };
@@ -280,14 +284,17 @@ impl Session<'_> {
         Ok(None)
     }
 
-    fn judge(&self, run: &AttemptRun) -> Decision {
+    fn judge(&self, run: &AttemptRun) -> AttemptDecision {
         let (Some(end), Some(candidate)) = (&run.end, run.candidate()) else {
-            return Decision::Fail(Failure::new(FailureKind::Interrupted, "its work is lost"));
+            return AttemptDecision::Fail(AttemptFailure::new(
+                FailureKind::Interrupted,
+                "its work is lost",
+            ));
         };
         let mut forbidden = forbidden(candidate.names(), &run.task);
         let nested = candidate.nested.iter();
         forbidden.extend(nested.map(|path| format!("{path} (a repository inside this one)")));
-        judge(&Evidence {
+        judge(&AttemptEvidence {
             outcome: &end.outcome,
             claim: &end.claim,
             review: end.review.as_deref(),
@@ -307,8 +314,8 @@ impl Session<'_> {
 }
 
 /// The highest iteration in the log of a plan file, where its format has one.
-pub(super) fn logged_iterations(format: Format, text: &str) -> u32 {
-    if format == Format::Progress { progress::last_iteration(text) } else { 0 }
+pub(super) fn logged_iterations(format: PlanFormat, text: &str) -> u32 {
+    if format == PlanFormat::Progress { progress::last_iteration(text) } else { 0 }
 }
 
 /// A number that no attempt, no handoff and no row of the plan's own log has (`logged` is its highest),

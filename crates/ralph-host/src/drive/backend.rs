@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use ralph_core::agent_role::AgentRole;
-use ralph_core::backend::{Outcome, Session as Talk, Spent, cost, system_in_prompt};
-use ralph_core::claim::{self, Claim, Reply, Said};
+use ralph_core::backend::{BackendOutcome, RunUsage, SessionStart, cost, system_in_prompt};
+use ralph_core::claim::{self, AgentReply, Claim, ClaimSources};
 use ralph_core::config::StageName;
-use ralph_core::control::Doing;
-use ralph_core::cycle::{BackendEnd, Candidate, Record, Remark, is_ticked};
+use ralph_core::control::LoopActivity;
+use ralph_core::cycle::{BackendEnd, Candidate, JournalRecord, Remark, is_ticked};
 use ralph_core::handoff;
-use ralph_core::limits::{Decision, Monitor};
+use ralph_core::limits::{LimitMonitor, MonitorAction};
 use ralph_core::plan::{Plan, Task};
 use ralph_core::text::{clip, one_line};
 
@@ -17,17 +17,17 @@ use super::attempt::AttemptRun;
 use super::backend_mailbox::CallerRole;
 use super::control::{COMPACTING, ear};
 use super::error::DriveError;
-use super::guard::Editor;
+use super::guard::PlanEditor;
 use super::material::PromptText;
-use super::session::Session;
-use super::terms::{Terms, run_limits, variables, window};
+use super::session::RunSession;
+use super::terms::{RequestTerms, run_limits, variables, window};
 use super::working_tree::CollectedWork;
-use crate::backends::{Call, Heard, OnCompact, RunReport};
+use crate::backends::{BackendCall, BackendNotice, BackendRunReport, FullContextPolicy};
 use crate::crash;
-use crate::proc::Bounds;
+use crate::proc::JobBounds;
 use crate::redaction::{hide_in, put_log, redactor};
 use crate::run_ledger::read_from_lane;
-use crate::session::{SessionReport, Work, run_session};
+use crate::session::{SessionReport, SessionWork, run_session};
 use crate::store::Durability;
 
 /// Longest story of an attempt, in characters.
@@ -35,7 +35,7 @@ const LONGEST_STORY: usize = 300;
 /// Longest summary of an attempt, in characters.
 const LONGEST_SUMMARY: usize = 72;
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Prompt, run, listen, collect; the result is in the journal when this returns.
     pub(super) fn work(
         &mut self,
@@ -50,7 +50,8 @@ impl Session<'_> {
         let mut limits = run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
         limits.window = window(self.choice.at(backend));
         limits.timeout = run.task.timeout_ms.map(Duration::from_millis).or(limits.timeout);
-        let mut monitor = Monitor::knowing(limits, self.windows.clone()).priced(prices.clone());
+        let mut monitor =
+            LimitMonitor::knowing(limits, self.windows.clone()).priced(prices.clone());
         let found = self.let_agent_in()?;
         let (iteration, task) = (run.started.iteration, run.task.id.clone());
         let role = CallerRole::Attempt { iteration, task };
@@ -59,7 +60,7 @@ impl Session<'_> {
         run.running.close_mailbox();
         self.learn_windows(monitor.windows());
         crash::point();
-        let by = Editor::of(&run.started);
+        let by = PlanEditor::of(&run.started);
         self.restore_ledger(&found, AgentRole::Build, &by)?;
         crash::point();
         self.guard_plan(&found.plan, &by)?;
@@ -90,7 +91,7 @@ impl Session<'_> {
             handoff_bytes,
             took_ms: u64::try_from(report.finished.elapsed.as_millis()).unwrap_or(u64::MAX),
         };
-        let record = Record::BackendEnded { end: end.clone(), candidate };
+        let record = JournalRecord::BackendEnded { end: end.clone(), candidate };
         self.record(record, Durability::Syncing)?;
         (run.end, run.work) = (Some(end), Some(work));
         Ok(())
@@ -102,14 +103,14 @@ impl Session<'_> {
         run: &AttemptRun,
         plan: &Plan,
         backend: usize,
-        monitor: &mut Monitor,
-    ) -> Result<(RunReport, Reply, Spent), DriveError> {
-        let asked = self.ask(run, backend, (&run.prompt.text, Talk::New), monitor)?;
+        monitor: &mut LimitMonitor,
+    ) -> Result<(BackendRunReport, AgentReply, RunUsage), DriveError> {
+        let asked = self.ask(run, backend, (&run.prompt.text, SessionStart::New), monitor)?;
         let (mut report, mut spent) = (asked.last, asked.spent);
         report.find_reset(&self.clock);
         let mut reply = self.hear(run, plan, &report)?;
         if let Some((question, id)) = self.repair(backend, &report, &reply) {
-            let session = Talk::Resume { id: &id, before: spent };
+            let session = SessionStart::Resume { id: &id, before: spent };
             let asked = self.ask(run, backend, (&question, session), monitor)?;
             spent = spent.plus(asked.spent);
             let again = asked.last;
@@ -118,9 +119,10 @@ impl Session<'_> {
                 (reply, report) = (second, again);
             }
         }
-        let unread = matches!(report.outcome, Outcome::Success | Outcome::Malformed { .. });
+        let unread =
+            matches!(report.outcome, BackendOutcome::Success | BackendOutcome::Malformed { .. });
         if let Some(message) = report.too_long().filter(|_| unread && reply.is_silent()) {
-            report.outcome = Outcome::Malformed { message };
+            report.outcome = BackendOutcome::Malformed { message };
         }
         Ok((report, reply, spent))
     }
@@ -130,20 +132,20 @@ impl Session<'_> {
         &mut self,
         run: &AttemptRun,
         backend: usize,
-        (question, session): (&str, Talk<'_>),
-        monitor: &mut Monitor,
+        (question, session): (&str, SessionStart<'_>),
+        monitor: &mut LimitMonitor,
     ) -> Result<SessionReport, DriveError> {
         let root = self.project.root().to_owned();
         let log = run.started.log.as_ref().map(|log| root.join(log));
         let scratch = self.project.state_dir();
         let env = variables(&run.started.attempt, &run.task, run.running.mailbox_variable());
-        let terms = Terms::of(&self.config, &root, &run.task, self.history.cost)?;
+        let terms = RequestTerms::of(&self.config, &root, &run.task, self.history.cost)?;
         let terms = terms.with_tools(&self.config, &env)?;
         let mut ear = ear!(self, &run.running);
         let Self { choice, runner, repo: home, work: run_lane, .. } = self;
         let repo = run_lane.lane.repo();
         let chosen = choice.at(backend);
-        let call = Call {
+        let call = BackendCall {
             driver: &*chosen.driver,
             program: Some(&chosen.program),
             args: &chosen.args,
@@ -153,39 +155,49 @@ impl Session<'_> {
             cwd: &run.running.root,
             scratch: &scratch,
             log: log.as_deref(),
-            on_compact: OnCompact::Stop,
-            bounds: Bounds::default(),
+            on_compact: FullContextPolicy::Stop,
+            bounds: JobBounds::default(),
             cancel: run.running.leash.clone(),
         };
         let mut trouble = None;
-        let doing = Doing::Attempt(run.task.id.as_str());
-        let mut hear = |heard: Heard<'_>| match heard {
-            Heard::Event(event) => ear.stream(&run.started.attempt, event),
-            Heard::Decision(Decision::Stop(_)) => {}
-            Heard::Decision(_) | Heard::Started | Heard::Tick if trouble.is_some() => {}
-            Heard::Decision(Decision::Warn(text)) => trouble = ear.note_context(text).err(),
-            Heard::Decision(Decision::Compact) => trouble = ear.note_context(COMPACTING).err(),
-            Heard::Started => trouble = ear.arrive(home, run_lane).err(),
-            Heard::Tick => trouble = ear.listen(doing).err(),
+        let doing = LoopActivity::Attempt(run.task.id.as_str());
+        let mut hear = |heard: BackendNotice<'_>| match heard {
+            BackendNotice::Event(event) => ear.stream(&run.started.attempt, event),
+            BackendNotice::Decision(MonitorAction::Stop(_)) => {}
+            BackendNotice::Decision(_) | BackendNotice::Started | BackendNotice::Tick
+                if trouble.is_some() => {}
+            BackendNotice::Decision(MonitorAction::Warn(text)) => {
+                trouble = ear.note_context(text).err()
+            }
+            BackendNotice::Decision(MonitorAction::Compact) => {
+                trouble = ear.note_context(COMPACTING).err()
+            }
+            BackendNotice::Started => trouble = ear.arrive(home, run_lane).err(),
+            BackendNotice::Tick => trouble = ear.listen(doing).err(),
         };
         let diff = || repo.summary().unwrap_or_default();
-        let work = Work { call, task: &run.task.name, diff: &diff };
+        let work = SessionWork { call, task: &run.task.name, diff: &diff };
         let report = run_session(runner, &work, monitor, &mut hear)?;
         let trouble = trouble.or_else(|| ear.listen_after(doing).err());
         if let Some(trouble) = trouble {
             return Err(trouble);
         }
         for note in &report.notes {
-            self.record(Record::ContextNoted(Remark::new(note)), Durability::Eventual)?;
+            self.record(JournalRecord::ContextNoted(Remark::new(note)), Durability::Eventual)?;
         }
         Ok(report)
     }
 
     /// Read the claim of the agent from its answer, from ralph's commands and tools, and from a tick in a
     /// progress file.
-    fn hear(&self, run: &AttemptRun, plan: &Plan, report: &RunReport) -> Result<Reply, DriveError> {
+    fn hear(
+        &self,
+        run: &AttemptRun,
+        plan: &Plan,
+        report: &BackendRunReport,
+    ) -> Result<AgentReply, DriveError> {
         let said = self.plan.said(&run.started.attempt)?;
-        let reply = claim::hear(&Said {
+        let reply = claim::hear(&ClaimSources {
             answer: &report.answer,
             written: said.handoff.map(hide_in).as_ref(),
             task: &run.task,
@@ -197,7 +209,7 @@ impl Session<'_> {
             other => other,
         };
         let said = command.or_more_careful(self.ticked(run)?);
-        Ok(Reply { claim: reply.claim.or_more_careful(said), ..reply })
+        Ok(AgentReply { claim: reply.claim.or_more_careful(said), ..reply })
     }
 
     /// Read the claim that the backend made by a tick in a progress file. The tick itself is undone,
@@ -214,11 +226,11 @@ impl Session<'_> {
     fn repair(
         &self,
         backend: usize,
-        report: &RunReport,
-        reply: &Reply,
+        report: &BackendRunReport,
+        reply: &AgentReply,
     ) -> Option<(String, String)> {
         let can = self.choice.at(backend).driver.supports().resume;
-        if report.outcome != Outcome::Success || !reply.is_silent() || !can {
+        if report.outcome != BackendOutcome::Success || !reply.is_silent() || !can {
             return None;
         }
         let problem = reply.problem.as_ref()?;
@@ -234,13 +246,13 @@ impl Session<'_> {
 }
 
 /// Return the agent's own summary of the attempt, on one line.
-fn story(reply: &Reply) -> String {
+fn story(reply: &AgentReply) -> String {
     let told = reply.handoff.as_ref().map_or(&reply.prose, |handoff| &handoff.summary);
     clip(&one_line(&redactor().hide(told)), LONGEST_STORY)
 }
 
 /// One line about the attempt: the agent's own, else the task's name.
-fn summary(reply: &Reply, task: &Task) -> String {
+fn summary(reply: &AgentReply, task: &Task) -> String {
     let own = reply.handoff.as_ref().map(|h| match h.summary.trim() {
         "" => h.task_completed.summary.trim(),
         summary => summary,

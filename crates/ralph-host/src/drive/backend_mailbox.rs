@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use ralph_core::agent_role::AgentRole;
 use ralph_core::plan::Id;
 
-use super::control::Ear;
+use super::control::CommandListener;
 use super::error::DriveError;
-use super::signals::Signals;
+use super::signals::ReceivedSignals;
 use crate::FileError;
 use crate::lanes::Lane;
 use crate::mailbox::{
     MAILBOX_VARIABLE, MailboxAnswer, MailboxDirectory, MailboxRequest, MailboxSocket,
 };
-use crate::proc::{Cancel, EnvChange};
+use crate::proc::{CancelToken, EnvChange};
 
 /// Requests that are answered at once; more wait for the next look.
 const MOST_ANSWERS: usize = 16;
@@ -64,7 +64,7 @@ impl BackendMailbox {
     /// Let processes that are about to run ask.
     pub(super) fn open(
         &self,
-        running: &mut Running,
+        running: &mut RunningProcesses,
         role: CallerRole,
         plan: &str,
     ) -> Result<(), FileError> {
@@ -77,13 +77,13 @@ impl BackendMailbox {
 
 /// The processes of an attempt or a consultation, as the loop deals with them.
 #[derive(Default)]
-pub(super) struct Running {
+pub(super) struct RunningProcesses {
     /// The id of the attempt or the consultation.
     pub(super) id: String,
     /// The task that is worked on; empty in a consultation.
     pub(super) task: String,
     /// Ends the processes when it is cancelled.
-    pub(super) leash: Cancel,
+    pub(super) leash: CancelToken,
     /// The folder of the lane in which they run.
     pub(super) root: PathBuf,
     /// Changes to their environment that come with the lane.
@@ -91,9 +91,9 @@ pub(super) struct Running {
     mailbox: Option<(MailboxSocket, MailboxCaller)>,
 }
 
-impl Running {
+impl RunningProcesses {
     /// Those of an attempt or a consultation in a lane.
-    pub(super) fn new(lane: &Lane<'_>, signals: &Signals, id: &str, task: &str) -> Self {
+    pub(super) fn new(lane: &Lane<'_>, signals: &ReceivedSignals, id: &str, task: &str) -> Self {
         Self {
             id: id.to_owned(),
             task: task.to_owned(),
@@ -116,7 +116,7 @@ impl Running {
     }
 }
 
-impl Ear<'_> {
+impl CommandListener<'_> {
     /// Answer what callers asked since the last look.
     pub(super) fn answer_callers(&mut self) -> Result<(), DriveError> {
         let Some((socket, caller)) = &self.running.mailbox else { return Ok(()) };

@@ -8,32 +8,33 @@ use std::collections::BTreeMap;
 
 use ralph_core::config::CommitScope;
 use ralph_core::cycle::{
-    ArrivalLine, ArrivalTarget, Failure, FailureKind, Landing, RunCommand, TakenOverFile,
+    ArrivalLine, ArrivalTarget, AttemptFailure, FailureKind, LandingExtent, RunCommand,
+    TakenOverFile,
 };
 
 use super::attempt::AttemptRun;
 use super::error::DriveError;
-use super::session::Session;
+use super::session::RunSession;
 use super::specs::scope_of_keeper;
 use crate::crash;
-use crate::git::{GitError, LandError, Oid, RepoPath, spec_ref};
+use crate::git::{GitError, LaneCommitError, Oid, RepoPath, spec_ref};
 use crate::lanes::HookReport;
-use crate::run_ledger::{self, LedgerCommit};
+use crate::run_ledger::{self, LedgerCommitKind};
 
 /// A landing that was not committed.
-pub(super) enum CommitTrouble {
+pub(super) enum LandingCommitError {
     /// Refusal by git or by a hook.
-    Refused(LandError),
+    Refused(LaneCommitError),
     Failed(DriveError),
 }
 
-impl From<LandError> for CommitTrouble {
-    fn from(error: LandError) -> Self {
+impl From<LaneCommitError> for LandingCommitError {
+    fn from(error: LaneCommitError) -> Self {
         Self::Refused(error)
     }
 }
 
-impl From<DriveError> for CommitTrouble {
+impl From<DriveError> for LandingCommitError {
     fn from(error: DriveError) -> Self {
         Self::Failed(error)
     }
@@ -48,21 +49,21 @@ pub(super) struct RidingFiles {
 }
 
 /// The answer of the hooks to a commit.
-pub(super) enum Hooked {
+pub(super) enum CommitHookResult {
     /// Message of the commit, as the hooks left it.
     Passed(Vec<u8>),
     /// They changed files, so the gates have to look again. Names the hooks, with what they printed.
     Changed(String),
-    Refused(Failure),
+    Refused(AttemptFailure),
 }
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Run the hooks of the commit that is about to be made.
     pub(super) fn run_hooks(
         &mut self,
         run: &AttemptRun,
-        landing: Landing,
-    ) -> Result<Hooked, DriveError> {
+        landing: LandingExtent,
+    ) -> Result<CommitHookResult, DriveError> {
         let summary = run.end.as_ref().map_or("", |end| &end.summary);
         let text = self.commit_message(run, landing, summary).of_attempt(&run.started.attempt);
         self.remove_prompt_files();
@@ -71,15 +72,15 @@ impl Session<'_> {
         let report = work.lane.run_hooks(head, work.branch.as_deref(), &text, &|job| job)?;
         Ok(match report {
             HookReport::Passed { message, changed, .. } if changed.is_empty() => {
-                Hooked::Passed(message)
+                CommitHookResult::Passed(message)
             }
             HookReport::Passed { hooks, output, .. } => {
-                Hooked::Changed(format!("{}\n{output}", hooks.join(", ")))
+                CommitHookResult::Changed(format!("{}\n{output}", hooks.join(", ")))
             }
             HookReport::Refused { output, .. } => {
                 let advice = self.advise_on_refusal(&output);
                 let said = format!("{}{advice}", output.trim());
-                Hooked::Refused(Failure::new(FailureKind::Hook, said))
+                CommitHookResult::Refused(AttemptFailure::new(FailureKind::Hook, said))
             }
         })
     }
@@ -105,18 +106,18 @@ impl Session<'_> {
         &mut self,
         run: &AttemptRun,
         message: Vec<u8>,
-    ) -> Result<Option<String>, CommitTrouble> {
+    ) -> Result<Option<String>, LandingCommitError> {
         let base = &run.base;
         let commit = match scope_of_keeper(&base.keeper) {
             CommitScope::Task => {
-                let riding = self.ride(LedgerCommit::Landing, None)?;
+                let riding = self.ride(LedgerCommitKind::Landing, None)?;
                 self.commit_on_tip(&base.commit, message, riding)
             }
             CommitScope::Spec => self.work_tree().commit_index(message, &[]),
         };
         let commit = match commit {
             Ok(commit) => commit,
-            Err(LandError::Nothing) => return Ok(None),
+            Err(LaneCommitError::Nothing) => return Ok(None),
             Err(e) => return Err(e.into()),
         };
         crash::point();
@@ -137,7 +138,7 @@ impl Session<'_> {
         tip: &Oid,
         message: Vec<u8>,
         riding: RidingFiles,
-    ) -> Result<Oid, LandError> {
+    ) -> Result<Oid, LaneCommitError> {
         let work = &mut self.work;
         let commit = work.repo().commit_on_ref(&work.tip_ref(), tip, message, &riding.paths)?;
         work.ledger.note_commit(commit.as_str(), riding.bytes);
@@ -181,7 +182,7 @@ impl Session<'_> {
     /// the spec whose work the commit contains.
     pub(super) fn ride(
         &mut self,
-        commit: LedgerCommit,
+        commit: LedgerCommitKind,
         landing: Option<&str>,
     ) -> Result<RidingFiles, DriveError> {
         self.take_over_edits()?;
@@ -205,7 +206,7 @@ impl Session<'_> {
     }
 
     /// The files of the ledger that ride in a commit, relative to the project.
-    pub(super) fn riding_files(&self, commit: LedgerCommit) -> Vec<String> {
+    pub(super) fn riding_files(&self, commit: LedgerCommitKind) -> Vec<String> {
         let mut riding = self.work.ledger.riding_files(self.config.commit_ledger, commit);
         if !riding.is_empty() && self.inbox_rides() {
             riding.push(run_ledger::INBOX.to_owned());
@@ -255,7 +256,7 @@ impl Session<'_> {
     ) -> Result<Vec<TakenOverFile>, DriveError> {
         let (work, mut files) = (&self.work, Vec::new());
         let arrived = self.history.arrival.as_ref().map_or("", |line| &line.arrived);
-        for file in work.ledger.riding_files(self.config.commit_ledger, LedgerCommit::End) {
+        for file in work.ledger.riding_files(self.config.commit_ledger, LedgerCommitKind::End) {
             if let Some(bytes) = work.ledger.seen(&file)?
                 && !work.ledger.is_as_committed(&file, &bytes, arrived)
             {

@@ -20,26 +20,29 @@ use std::collections::BTreeMap;
 
 use ralph_core::agent_role::AgentRole;
 use ralph_core::answer::{BackendAnswer, UnusableAnswer};
-use ralph_core::backend::Outcome;
+use ralph_core::backend::BackendOutcome;
 use ralph_core::config::Dollars;
-use ralph_core::cycle::{Answered, Asked, AttemptBase, Consulting, Record, Remark, TreeRestored};
+use ralph_core::cycle::{
+    AttemptBase, ConsultationStart, ConsultedAgentEnd, ConsultedAgentStart, JournalRecord, Remark,
+    RestoredTree,
+};
 
-use super::ask::{Asking, Ended, Talk, ask_all};
-use super::backend_mailbox::{CallerRole, Running};
+use super::ask::{ConsultationSettings, ConsultedAgentResult, PendingQuestion, ask_all};
+use super::backend_mailbox::{CallerRole, RunningProcesses};
 use super::control::ear;
 use super::cost_guard::{CostGuard, EndedCalls};
-use super::error::{DriveError, Halt};
-use super::guard::Editor;
+use super::error::{DriveError, LoopHalt};
+use super::guard::PlanEditor;
 use super::ledger_guard::WrittenFiles;
-use super::session::{ATTEMPT_VARIABLE, Session, stage_choice};
-use super::terms::{RoleTerms, Terms, run_limits};
+use super::session::{ATTEMPT_VARIABLE, RunSession, stage_choice};
+use super::terms::{RequestTerms, RoleTerms, run_limits};
 use super::working_tree::CollectedWork;
 use crate::crash;
 use crate::redaction::put_log;
 use crate::store::Durability;
 
 /// Question to one agent, with the check of its answer.
-pub(super) struct Question<'q> {
+pub(super) struct ConsultationQuestion<'q> {
     /// Subject of the question, for people and logs. Empty when the role says enough.
     pub(super) item: String,
     pub(super) prompt: String,
@@ -48,9 +51,9 @@ pub(super) struct Question<'q> {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct ConsultationAnswer {
     pub(super) said: BackendAnswer,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: BackendOutcome,
     /// The verdict in one word, or why the answer cannot be used.
     pub(super) verdict: Result<&'static str, String>,
     /// Path of the log, relative to the root.
@@ -60,79 +63,82 @@ pub(super) struct Answer {
 /// A question, or many of one kind.
 pub(super) struct Consultation<'q> {
     pub(super) terms: RoleTerms,
-    pub(super) questions: Vec<Question<'q>>,
+    pub(super) questions: Vec<ConsultationQuestion<'q>>,
     /// Most agents that run at the same time.
     pub(super) jobs: usize,
     /// Whether an agent that ended like this, without a usable answer, is asked once more in a new
     /// session.
-    pub(super) ask_again: fn(&Outcome) -> bool,
+    pub(super) ask_again: fn(&BackendOutcome) -> bool,
 }
 
 impl<'q> Consultation<'q> {
     /// One question, for which nobody is asked again in a new session.
-    pub(super) fn one(terms: RoleTerms, question: Question<'q>) -> Self {
+    pub(super) fn one(terms: RoleTerms, question: ConsultationQuestion<'q>) -> Self {
         Self { terms, questions: vec![question], jobs: 1, ask_again: |_| false }
     }
 }
 
 /// Result of a consultation, after its changes were undone.
 #[derive(Debug, Default)]
-pub(super) struct Consulted {
+pub(super) struct ConsultationResult {
     /// The answers, in the order of the questions.
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<ConsultationAnswer>,
     /// Paths that somebody changed, and that were put back.
     pub(super) undone: Vec<String>,
     /// Files that the role may write, as it left them in the lane. Nobody has checked them.
     pub(super) written: WrittenFiles,
 }
 
-impl Answer {
+impl ConsultationAnswer {
     /// An agent that could not even be asked.
-    pub(super) fn failed(outcome: Outcome) -> Self {
+    pub(super) fn failed(outcome: BackendOutcome) -> Self {
         let verdict = Err(outcome.to_string());
         Self { said: BackendAnswer::default(), outcome, verdict, log: String::new() }
     }
 
     /// Whether it came to its end.
     pub(super) fn finished(&self) -> bool {
-        self.outcome == Outcome::Success
+        self.outcome == BackendOutcome::Success
     }
 }
 
 /// An agent may do better the next time; one that nobody lets work will not.
-pub(super) fn may_do_better(outcome: &Outcome) -> bool {
+pub(super) fn may_do_better(outcome: &BackendOutcome) -> bool {
     match outcome {
-        Outcome::Success
-        | Outcome::MaxTurns
-        | Outcome::ContextLimit
-        | Outcome::ApiError { .. }
-        | Outcome::Crash { .. }
-        | Outcome::NoOutput
-        | Outcome::Malformed { .. } => true,
+        BackendOutcome::Success
+        | BackendOutcome::MaxTurns
+        | BackendOutcome::ContextLimit
+        | BackendOutcome::ApiError { .. }
+        | BackendOutcome::Crash { .. }
+        | BackendOutcome::NoOutput
+        | BackendOutcome::Malformed { .. } => true,
         // The limit is one for both questions, so nothing is left of it for a second.
-        Outcome::Timeout
-        | Outcome::Idle
-        | Outcome::Budget
-        | Outcome::RateLimit { .. }
-        | Outcome::NotLoggedIn { .. }
-        | Outcome::NotInstalled
-        | Outcome::PermissionDenied { .. }
-        | Outcome::Cancelled => false,
+        BackendOutcome::Timeout
+        | BackendOutcome::Idle
+        | BackendOutcome::Budget
+        | BackendOutcome::RateLimit { .. }
+        | BackendOutcome::NotLoggedIn { .. }
+        | BackendOutcome::NotInstalled
+        | BackendOutcome::PermissionDenied { .. }
+        | BackendOutcome::Cancelled => false,
     }
 }
 
-impl Session<'_> {
-    pub(super) fn consult(&mut self, consultation: &Consultation<'_>) -> Result<Consulted, Halt> {
+impl RunSession<'_> {
+    pub(super) fn consult(
+        &mut self,
+        consultation: &Consultation<'_>,
+    ) -> Result<ConsultationResult, LoopHalt> {
         self.arrive_if_due()?;
         let id = self.ids.ulid(self.clock.now());
         let base = self.ready_lane(&self.current_keeper(), &id)?;
         let iteration = self.next_iteration()?;
         let role = consultation.terms.role;
         let consulting =
-            Consulting { id: id.clone(), run: self.run_id().to_owned(), role, iteration };
-        self.record(Record::Consulting(consulting), Durability::Synced)?;
+            ConsultationStart { id: id.clone(), run: self.run_id().to_owned(), role, iteration };
+        self.record(JournalRecord::Consulting(consulting), Durability::Synced)?;
         let found = self.let_agent_in()?;
-        let mut running = Running::new(&self.work.lane, &self.signals, &id, "");
+        let mut running = RunningProcesses::new(&self.work.lane, &self.signals, &id, "");
         let caller = CallerRole::Consultation { role };
         self.backend_mailbox.open(&mut running, caller, &self.plan.shown)?;
         crash::point();
@@ -141,15 +147,15 @@ impl Session<'_> {
         crash::point();
         // Also when asking failed: nothing may stay that nobody looked at.
         let written = self.written_files(role.may_write());
-        let by = Editor { id: id.clone(), iteration: self.history.iteration, most: 0 };
+        let by = PlanEditor { id: id.clone(), iteration: self.history.iteration, most: 0 };
         self.restore_ledger(&found, role, &by)?;
         self.keep_plan(&found.plan, role)?;
         self.guard_home(&found, &by)?;
         self.tell_left_out(&found.lane, role)?;
         self.check_git_settings(&found.lane)?;
         let undone = self.put_back(&base, role)?;
-        self.record(Record::Consulted { id }, Durability::Eventual)?;
-        Ok(Consulted { answers: answers?, undone, written })
+        self.record(JournalRecord::Consulted { id }, Durability::Eventual)?;
+        Ok(ConsultationResult { answers: answers?, undone, written })
     }
 
     /// Ask somebody whose help is not needed: what cannot be asked is told, and the loop goes on with no
@@ -157,12 +163,12 @@ impl Session<'_> {
     pub(super) fn consult_softly(
         &mut self,
         consultation: &Consultation<'_>,
-    ) -> Result<Consulted, Halt> {
+    ) -> Result<ConsultationResult, LoopHalt> {
         use DriveError::{Ask, Choice, Proc};
         match self.consult(consultation) {
-            Err(Halt::Error(error @ (Choice(_) | Proc(_) | Ask { .. }))) => {
+            Err(LoopHalt::Error(error @ (Choice(_) | Proc(_) | Ask { .. }))) => {
                 self.warn(&format!("{} cannot be asked: {error}", consultation.terms.role));
-                Ok(Consulted::default())
+                Ok(ConsultationResult::default())
             }
             other => other,
         }
@@ -172,8 +178,8 @@ impl Session<'_> {
     fn ask_until_answered(
         &mut self,
         consultation: &Consultation<'_>,
-        running: &Running,
-    ) -> Result<Vec<Answer>, Halt> {
+        running: &RunningProcesses,
+    ) -> Result<Vec<ConsultationAnswer>, LoopHalt> {
         let id = running.id.as_str();
         let root = self.project.root().to_owned();
         let role = consultation.terms.role;
@@ -185,12 +191,12 @@ impl Session<'_> {
         let mut answers = BTreeMap::new();
         while !open.is_empty() {
             if self.stop_signal().is_some() {
-                return Err(Halt::LookAgain);
+                return Err(LoopHalt::LookAgain);
             }
             let Some(place) = self.free_of(&choice)? else { continue };
             let chosen = choice.at(place);
             let spent = self.history.cost;
-            let terms = Terms::of_role(&self.config, &root, &consultation.terms, spent)?;
+            let terms = RequestTerms::of_role(&self.config, &root, &consultation.terms, spent)?;
             let limits = run_limits(&self.config, self.kind, role.stage(), spent);
             let max_cost = self.config.limits.max_cost.map(Dollars::get);
             let calls = match max_cost.is_some() && open.len() > 1 {
@@ -198,10 +204,10 @@ impl Session<'_> {
                 false => EndedCalls::default(),
             };
             let stamp = self.clock.now().strftime("%Y%m%d-%H%M%S").to_string();
-            let asking: Vec<Asking<'_>> = open
+            let asking: Vec<PendingQuestion<'_>> = open
                 .iter()
                 .filter_map(|&n| Some((n, consultation.questions.get(n)?)))
-                .map(|(number, question)| Asking {
+                .map(|(number, question)| PendingQuestion {
                     number,
                     question,
                     log: log_name(&stamp, consultation, question, id),
@@ -211,16 +217,16 @@ impl Session<'_> {
             for one in &asking {
                 let prompt = root.join(&one.log).with_extension("prompt.md");
                 put_log(&prompt, &one.question.prompt)?;
-                let asked = Asked {
+                let asked = ConsultedAgentStart {
                     id: id.to_owned(),
                     role,
                     item: one.question.item.clone(),
                     backend: chosen.name.clone(),
                     log: one.log.clone(),
                 };
-                self.record(Record::Asked(asked), Durability::Eventual)?;
+                self.record(JournalRecord::Asked(asked), Durability::Eventual)?;
             }
-            let talk = Talk {
+            let talk = ConsultationSettings {
                 runner: self.runner,
                 chosen,
                 terms: &terms,
@@ -239,16 +245,16 @@ impl Session<'_> {
             let ended = ask_all(&talk, &asking, consultation.jobs, &mut ear)?;
             if ended.len() < open.len() {
                 for number in std::mem::take(&mut open) {
-                    answers.insert(number, Answer::failed(Outcome::Budget));
+                    answers.insert(number, ConsultationAnswer::failed(BackendOutcome::Budget));
                 }
             }
             for ended in ended {
                 self.learn_windows(&ended.windows);
                 let name = &chosen.name;
                 let model = consultation.terms.model.clone().or_else(|| chosen.model.clone());
-                let answered = Answered { model, ..answered(id, role, name, &ended) };
-                self.record(Record::Answered(answered), Durability::Eventual)?;
-                if let Outcome::RateLimit { resets_at, message } = &ended.answer.outcome {
+                let answered = ConsultedAgentEnd { model, ..answered(id, role, name, &ended) };
+                self.record(JournalRecord::Answered(answered), Durability::Eventual)?;
+                if let BackendOutcome::RateLimit { resets_at, message } = &ended.answer.outcome {
                     let since = self.clock.now().as_second();
                     self.limited_now(name, since, *resets_at, message);
                     continue;
@@ -274,7 +280,7 @@ impl Session<'_> {
             return Ok(());
         }
         let edited = self.plan.settle(|now, origin| match (now, origin) {
-            (Some(now), super::plan_file::Origin::Ralph) => {
+            (Some(now), super::plan_file::PlanChangeOrigin::Ralph) => {
                 (String::from_utf8_lossy(now).into_owned(), false)
             }
             _ => (before.to_owned(), true),
@@ -309,8 +315,8 @@ impl Session<'_> {
             "{role} may change nothing, and changed {}: put back{kept}",
             few(&paths)
         ));
-        let restored = TreeRestored { role, paths };
-        self.record(Record::TreeRestored(restored.clone()), Durability::Eventual)?;
+        let restored = RestoredTree { role, paths };
+        self.record(JournalRecord::TreeRestored(restored.clone()), Durability::Eventual)?;
         Ok(restored.paths)
     }
 
@@ -318,25 +324,30 @@ impl Session<'_> {
     /// of it.
     pub(super) fn recover_consultation(&mut self) -> Result<(), DriveError> {
         let Some(open) = self.history.consulting.clone() else { return Ok(()) };
-        self.record(Record::Consulted { id: open.id }, Durability::Synced)?;
+        self.record(JournalRecord::Consulted { id: open.id }, Durability::Synced)?;
         self.recovered(&format!("{} was interrupted; it changed nothing", open.role))
     }
 
     /// Tell and write down that something in the ledger was put back.
     pub(super) fn ledger_restored(&mut self, message: &str) -> Result<(), DriveError> {
-        self.record(Record::LedgerRestored(Remark::new(message)), Durability::Eventual)
+        self.record(JournalRecord::LedgerRestored(Remark::new(message)), Durability::Eventual)
     }
 }
 
 /// The record of an agent that has ended.
-fn answered(id: &str, role: AgentRole, backend: &str, ended: &Ended) -> Answered {
+fn answered(
+    id: &str,
+    role: AgentRole,
+    backend: &str,
+    ended: &ConsultedAgentResult,
+) -> ConsultedAgentEnd {
     let answer = &ended.answer;
     let words = match &answer.verdict {
         Ok("") => answer.outcome.to_string(),
         Ok(verdict) => (*verdict).to_owned(),
         Err(why) => format!("unusable: {why}; log: {}", answer.log),
     };
-    Answered {
+    ConsultedAgentEnd {
         id: id.to_owned(),
         role,
         item: ended.item.clone(),
@@ -353,7 +364,12 @@ fn answered(id: &str, role: AgentRole, backend: &str, ended: &Ended) -> Answered
 }
 
 /// The log of one agent, relative to the root.
-fn log_name(stamp: &str, of: &Consultation<'_>, question: &Question<'_>, id: &str) -> String {
+fn log_name(
+    stamp: &str,
+    of: &Consultation<'_>,
+    question: &ConsultationQuestion<'_>,
+    id: &str,
+) -> String {
     let item: String =
         question.item.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
     let dash = if item.is_empty() { "" } else { "-" };

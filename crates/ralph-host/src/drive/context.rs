@@ -2,42 +2,44 @@
 
 use ralph_core::agent_role::AgentRole;
 use ralph_core::answer::{BackendAnswer, schema_of};
-use ralph_core::config::Mode;
-use ralph_core::cycle::{End, FailureKind, Fate, Record, ReviewRequest, TaskRemark};
+use ralph_core::config::MemoryMode;
+use ralph_core::cycle::{
+    AttemptState, FailureKind, JournalRecord, LoopEnd, ReviewRequest, TaskRemark,
+};
 use ralph_core::format::codec;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 use ralph_core::memory::roles::directive::{PostAction, PostDirective, PrepDirective};
 use ralph_core::memory::roles::{
-    AfterPrep, EndedAttempt, Judged, PREPARED_PROMPT, PrepInput, after_prep, check_prepared,
-    post_prompt, prep_prompt, required_sections,
+    AttemptVerdict, EndedAttempt, PREPARED_PROMPT, PrepInput, PrepOutcome, after_prep,
+    check_prepared, post_prompt, prep_prompt, required_sections,
 };
 use ralph_core::plan::{Task, verbs};
 
 use super::attempt::AttemptRun;
-use super::consult::{Consultation, Question};
-use super::error::{DriveError, Halt};
+use super::consult::{Consultation, ConsultationQuestion};
+use super::error::{DriveError, LoopHalt};
 use super::memory::FAILURE_CONTEXT;
-use super::session::Session;
-use super::terms::{Access, RoleTerms};
+use super::session::RunSession;
+use super::terms::{AgentAccess, RoleTerms};
 use crate::handoff_files;
-use crate::knowledge_files::Snapshot;
+use crate::knowledge_files::KnowledgeSnapshot;
 use crate::store::{Durability, drop_view, put_aside};
 
 /// Handoffs that show whether something happens again and again.
 const RECENT: usize = 5;
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Before an attempt: whatever the memory mode asks for. Returns the prompt, where a context agent has
     /// written one.
-    pub(super) fn prepare(&mut self, task: &Task) -> Result<Option<String>, Halt> {
+    pub(super) fn prepare(&mut self, task: &Task) -> Result<Option<String>, LoopHalt> {
         match self.config.mode {
-            Mode::HandoffOnly => Ok(None),
-            Mode::HandoffPlusIndex => self.index_if_due(task).map(|()| None),
-            Mode::AgentOrchestrated => self.context_prep(task),
+            MemoryMode::HandoffOnly => Ok(None),
+            MemoryMode::HandoffPlusIndex => self.index_if_due(task).map(|()| None),
+            MemoryMode::AgentOrchestrated => self.context_prep(task),
         }
     }
 
-    fn context_prep(&mut self, task: &Task) -> Result<Option<String>, Halt> {
+    fn context_prep(&mut self, task: &Task) -> Result<Option<String>, LoopHalt> {
         let templates = self.templates()?;
         let root = self.project.root().to_owned();
         let prepared = root.join(PREPARED_PROMPT);
@@ -74,9 +76,9 @@ impl Session<'_> {
         let prompt = prep_prompt(&templates, &input)?;
         let required = required_sections(&input);
         let fits = |said: &BackendAnswer| said.check::<PrepDirective>().map(|()| "");
-        let question = Question { item: task.id.to_string(), prompt, check: &fits };
+        let question = ConsultationQuestion { item: task.id.to_string(), prompt, check: &fits };
         let schema = schema_of::<PrepDirective>();
-        let terms = RoleTerms::of(&self.config, AgentRole::Prepare, schema, Access::Writes);
+        let terms = RoleTerms::of(&self.config, AgentRole::Prepare, schema, AgentAccess::Writes);
         let consulted = self.consult_softly(&Consultation::one(terms, question))?;
         let answer = consulted.answers.first();
         let directive: Result<PrepDirective, String> = match answer {
@@ -87,7 +89,7 @@ impl Session<'_> {
         if let Ok(PrepDirective { stuck_detection: stuck, .. }) = &directive
             && stuck.is_stuck
         {
-            self.record(Record::StuckDetected(stuck.clone()), Durability::Eventual)?;
+            self.record(JournalRecord::StuckDetected(stuck.clone()), Durability::Eventual)?;
         }
         let text = consulted.written.into_iter().next().and_then(|(_, text)| text.ok().flatten());
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -98,34 +100,34 @@ impl Session<'_> {
 
     fn go_on_after(
         &mut self,
-        after: AfterPrep,
+        after: PrepOutcome,
         task: &Task,
         text: Option<String>,
-    ) -> Result<Option<String>, Halt> {
+    ) -> Result<Option<String>, LoopHalt> {
         match after {
-            AfterPrep::Code => Ok(text),
-            AfterPrep::CodeUnprepared { why } => {
+            PrepOutcome::Code => Ok(text),
+            PrepOutcome::CodeUnprepared { why } => {
                 self.warn(&format!("ralph's own prompt is used: {why}"));
                 Ok(None)
             }
-            AfterPrep::Skip { reason } => {
+            PrepOutcome::Skip { reason } => {
                 self.skip(task, &reason)?;
-                Err(Halt::LookAgain)
+                Err(LoopHalt::LookAgain)
             }
-            AfterPrep::Pause { reason } => {
+            PrepOutcome::Pause { reason } => {
                 let request = ReviewRequest {
                     task: task.id.to_string(),
                     attempt: None,
                     reason: reason.clone(),
                 };
-                self.record(Record::ReviewRequested(request), Durability::Eventual)?;
+                self.record(JournalRecord::ReviewRequested(request), Durability::Eventual)?;
                 let reason = format!("the context agent asks for a person: {reason}");
-                Err(Halt::End(End::Paused { reason }))
+                Err(LoopHalt::End(LoopEnd::Paused { reason }))
             }
-            AfterPrep::Research { reason } => {
+            PrepOutcome::Research { reason } => {
                 let remark = TaskRemark { task: task.id.to_string(), text: reason };
-                self.record(Record::Researched(remark), Durability::Eventual)?;
-                Err(Halt::LookAgain)
+                self.record(JournalRecord::Researched(remark), Durability::Eventual)?;
+                Err(LoopHalt::LookAgain)
             }
         }
     }
@@ -142,21 +144,23 @@ impl Session<'_> {
             }
         })?;
         let remark = TaskRemark { task: task.id.to_string(), text: why };
-        self.record(Record::TaskSkipped(remark), Durability::Eventual)
+        self.record(JournalRecord::TaskSkipped(remark), Durability::Eventual)
     }
 
     /// After an attempt: what was learned is put away, and others may look at it.
-    pub(super) fn follow_up(&mut self, run: &AttemptRun) -> Result<(), Halt> {
+    pub(super) fn follow_up(&mut self, run: &AttemptRun) -> Result<(), LoopHalt> {
         let view = self.history.attempt(&run.started.attempt);
         let judged = match view.map(|view| &view.fate) {
-            Some(Fate::Landed { .. }) => Judged::Passed,
-            Some(Fate::Failed { failure, .. }) if failure.kind != FailureKind::Interrupted => {
-                Judged::Failed
+            Some(AttemptState::Landed { .. }) => AttemptVerdict::Passed,
+            Some(AttemptState::Failed { failure, .. })
+                if failure.kind != FailureKind::Interrupted =>
+            {
+                AttemptVerdict::Failed
             }
             // It met a limit, or somebody ended it.
             _ => return Ok(()),
         };
-        if self.config.mode == Mode::AgentOrchestrated && self.may_ask() {
+        if self.config.mode == MemoryMode::AgentOrchestrated && self.may_ask() {
             self.context_post(run, judged)?;
         }
         if self.may_ask() { self.passes(run, judged) } else { Ok(()) }
@@ -168,7 +172,7 @@ impl Session<'_> {
         left && self.signals.first().is_none()
     }
 
-    fn context_post(&mut self, run: &AttemptRun, judged: Judged) -> Result<(), Halt> {
+    fn context_post(&mut self, run: &AttemptRun, judged: AttemptVerdict) -> Result<(), LoopHalt> {
         let root = self.project.root().to_owned();
         let iteration = run.started.iteration;
         let handoff = handoff_files::name(iteration.into());
@@ -184,11 +188,11 @@ impl Session<'_> {
         };
         let templates = self.templates()?;
         let prompt = post_prompt(&templates, &attempt, &recent, &undone)?;
-        let snapshot = Snapshot::take(&self.project.ledger_root(MARKDOWN_FILE))?;
+        let snapshot = KnowledgeSnapshot::take(&self.project.ledger_root(MARKDOWN_FILE))?;
         let fits = |said: &BackendAnswer| said.check::<PostDirective>().map(|()| "");
-        let question = Question { item: run.task.id.to_string(), prompt, check: &fits };
+        let question = ConsultationQuestion { item: run.task.id.to_string(), prompt, check: &fits };
         let schema = schema_of::<PostDirective>();
-        let terms = RoleTerms::of(&self.config, AgentRole::PutAway, schema, Access::Writes);
+        let terms = RoleTerms::of(&self.config, AgentRole::PutAway, schema, AgentAccess::Writes);
         let answer = self.ask_about_index(terms, question, &snapshot, iteration)?;
         if !answer.finished() {
             return Ok(());
@@ -201,7 +205,7 @@ impl Session<'_> {
                         directive.reason
                     ));
                 }
-                Ok(self.record(Record::Advised(directive), Durability::Eventual)?)
+                Ok(self.record(JournalRecord::Advised(directive), Durability::Eventual)?)
             }
             Err(why) => {
                 self.warn(&format!("the context agent's advice cannot be read: {why}"));

@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 1e-9;
 /// The limit of a run, and what its agents have spent of it.
 pub(super) struct CostGuard {
     limit: Option<f64>,
-    costs: Mutex<Costs>,
+    costs: Mutex<CostGuardTotals>,
     ended: Condvar,
 }
 
@@ -26,14 +26,14 @@ pub(super) struct EndedCalls {
     pub(super) highest_cost: f64,
 }
 
-struct Costs {
+struct CostGuardTotals {
     spent: f64,
     running: u32,
     calls: EndedCalls,
 }
 
 /// Leave to start one agent. Dropped without a cost, the agent counts as never started.
-pub(super) struct Reservation<'g> {
+pub(super) struct CostReservation<'g> {
     guard: &'g CostGuard,
     cost: Option<f64>,
 }
@@ -48,12 +48,12 @@ impl EndedCalls {
 impl CostGuard {
     /// A guard for a run that has spent so much, in a project where these calls have ended.
     pub(super) fn new(limit: Option<f64>, spent: f64, calls: EndedCalls) -> Self {
-        let costs = Mutex::new(Costs { spent, running: 0, calls });
+        let costs = Mutex::new(CostGuardTotals { spent, running: 0, calls });
         Self { limit, costs, ended: Condvar::new() }
     }
 
     /// Wait until one more agent may start; `None` when the money is used up.
-    pub(super) fn reserve(&self) -> Option<Reservation<'_>> {
+    pub(super) fn reserve(&self) -> Option<CostReservation<'_>> {
         let mut costs = self.costs();
         while let Some(limit) = self.limit {
             if costs.spent >= limit {
@@ -65,29 +65,29 @@ impl CostGuard {
             costs = self.ended.wait(costs).unwrap_or_else(PoisonError::into_inner);
         }
         costs.running += 1;
-        Some(Reservation { guard: self, cost: None })
+        Some(CostReservation { guard: self, cost: None })
     }
 
-    fn costs(&self) -> MutexGuard<'_, Costs> {
+    fn costs(&self) -> MutexGuard<'_, CostGuardTotals> {
         self.costs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Costs {
+impl CostGuardTotals {
     fn allow_another(&self, limit: f64) -> bool {
         let reserved = self.calls.highest_cost * f64::from(self.running + 1);
         self.calls.count >= ENOUGH_CALLS && self.spent + reserved <= limit + TOLERANCE
     }
 }
 
-impl Reservation<'_> {
+impl CostReservation<'_> {
     /// The agent has ended and cost this, as far as known.
     pub(super) fn settle(mut self, cost: Option<f64>) {
         self.cost = Some(cost.unwrap_or(0.0));
     }
 }
 
-impl Drop for Reservation<'_> {
+impl Drop for CostReservation<'_> {
     fn drop(&mut self) {
         let mut costs = self.guard.costs();
         costs.running = costs.running.saturating_sub(1);

@@ -7,14 +7,14 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::proc::Runner;
+use crate::proc::JobRunner;
 use crate::store::{put_view, syncs};
 
 /// The variable that names the file.
 const COUNT_VARIABLE: &str = "RALPH_COUNT";
 
 /// Write the numbers down, where they are asked for.
-pub(super) fn write(runner: &Runner) {
+pub(super) fn write(runner: &JobRunner) {
     let Some(file) = std::env::var_os(COUNT_VARIABLE).filter(|file| !file.is_empty()) else {
         return;
     };

@@ -1,10 +1,10 @@
 //! Why a loop could not go on at all. What goes wrong with a task is not an error but a result.
 
-use ralph_core::cycle::End;
+use ralph_core::cycle::LoopEnd;
 use ralph_core::prompt::TemplateError;
 
 use crate::FileError;
-use crate::choice::ChoiceError;
+use crate::choice::BackendChoiceError;
 use crate::git::GitError;
 use crate::handoff_files::HandoffError;
 use crate::lanes::LaneError;
@@ -12,7 +12,7 @@ use crate::plan_store::PlanError;
 use crate::proc::ProcError;
 use crate::prompt_files::PromptFileError;
 use crate::run_ledger::RunLedgerError;
-use crate::store::{JournalError, LockError, StoreError};
+use crate::store::{JournalError, LedgerStoreError, LockError};
 
 /// A loop that cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -55,14 +55,14 @@ pub enum DriveError {
     #[error(transparent)]
     Handoff(#[from] HandoffError),
     #[error(transparent)]
-    Choice(#[from] ChoiceError),
+    Choice(#[from] BackendChoiceError),
     #[error(transparent)]
     Git(#[from] GitError),
     /// A process could not be run.
     #[error(transparent)]
     Proc(#[from] ProcError),
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] LedgerStoreError),
     /// Another loop holds the lock of this worktree.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -74,23 +74,23 @@ pub enum DriveError {
 
 /// Why a step of a run did not come to its end. It goes up with `?` to the loop that began the step.
 #[derive(Debug)]
-pub(super) enum Halt {
+pub(super) enum LoopHalt {
     /// Something changed meanwhile, such as a signal: the loop is to decide anew.
     LookAgain,
-    End(End),
+    End(LoopEnd),
     /// A loop that cannot go on.
     Error(DriveError),
 }
 
-impl<E: Into<DriveError>> From<E> for Halt {
+impl<E: Into<DriveError>> From<E> for LoopHalt {
     fn from(error: E) -> Self {
         Self::Error(error.into())
     }
 }
 
-impl Halt {
+impl LoopHalt {
     /// Return the end of the run, if the result of this step ends it.
-    pub(super) fn end_of(step: Result<(), Self>) -> Result<Option<End>, DriveError> {
+    pub(super) fn end_of(step: Result<(), Self>) -> Result<Option<LoopEnd>, DriveError> {
         match step {
             Ok(()) | Err(Self::LookAgain) => Ok(None),
             Err(Self::End(end)) => Ok(Some(end)),
@@ -99,7 +99,7 @@ impl Halt {
     }
 
     /// Nothing, or the end of the run.
-    pub(super) fn at(end: Option<End>) -> Result<(), Self> {
+    pub(super) fn at(end: Option<LoopEnd>) -> Result<(), Self> {
         end.map_or(Ok(()), |end| Err(Self::End(end)))
     }
 }

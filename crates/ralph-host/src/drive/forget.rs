@@ -5,29 +5,30 @@
 use ralph_core::config::Config;
 use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
-    AttemptBase, DiscardedAttempt, End, Event, EventKind, FailIntent, Failure, FailureKind,
-    History, OpenAttempt, Record, RunEnd, Signal, exit_code, ledger, remaining,
+    AttemptBase, AttemptFailure, DiscardedAttempt, EventKind, FailIntent, FailureKind, History,
+    JournalRecord, LoopEnd, LoopEvent, LoopSignal, OpenAttempt, RunEnd, exit_code, ledger,
+    remaining,
 };
-use ralph_core::format::Format;
+use ralph_core::format::PlanFormat;
 use ralph_core::plan::{Id, Plan};
-use ralph_core::view::Tally;
+use ralph_core::view::TaskTally;
 
 use super::error::DriveError;
 use super::guard::mend_ledger;
-use super::listener::Listener;
-use super::plan_file::{Missing, PlanFile};
+use super::listener::LoopListener;
+use super::plan_file::{MissingPlanPolicy, PlanFile};
 use super::run_lane::take_lane;
-use super::views::Views;
+use super::views::LoopViewFiles;
 use crate::clock::Clock;
 use crate::git::{LedgerPaths, Repo, Salvage};
 use crate::lanes::Lane;
-use crate::proc::{Runner, mark};
+use crate::proc::{JobRunner, mark};
 use crate::project::Project;
-use crate::store::{Durability, Journal, RunLock, Store};
+use crate::store::{Durability, Journal, LedgerStore, RunLock};
 
 /// Result of forgetting an open attempt.
 #[derive(Debug)]
-pub struct Forgotten {
+pub struct ForgottenAttempt {
     pub attempt: OpenAttempt,
     /// The ref that keeps its work; `None` when it had changed nothing.
     pub kept: Option<Salvage>,
@@ -39,16 +40,16 @@ pub struct Forgotten {
 pub fn forget(
     project: &Project,
     config: &Config,
-    store: &Store,
+    store: &LedgerStore,
     clock: Clock,
-    runner: &Runner,
-) -> Result<Option<Forgotten>, DriveError> {
+    runner: &JobRunner,
+) -> Result<Option<ForgottenAttempt>, DriveError> {
     let Some(git_dir) = project.git_dir() else {
         return Err(DriveError::NoRepository(project.root().display().to_string()));
     };
-    let mut warnings = Warnings::default();
+    let mut warnings = WarningCollector::default();
     mend_ledger(project, store, &clock, &mut warnings)?;
-    let Warnings(mut warnings) = warnings;
+    let WarningCollector(mut warnings) = warnings;
     let _lock = RunLock::acquire(&project.state_dir(), store.holder())?;
     let (mut journal, mut history) = Journal::open(&project.state_dir())?;
     let Some(open) = history.open.clone() else { return Ok(None) };
@@ -62,16 +63,17 @@ pub fn forget(
     if let Err(e) = plan.change(|plan, text| ledger::unmark(plan, text, &task, &now)) {
         warnings.push(format!("the plan may still say that {task} is being worked on: {e}"));
     }
-    let empty = || Plan::empty(Format::Jsonl).into();
+    let empty = || Plan::empty(PlanFormat::Jsonl).into();
     let plan = plan.read().map_or_else(|_| empty(), |loaded| loaded.plan);
     let salvage = kept.as_ref().map(|kept| kept.name.clone());
     for record in last_words(&history, &open, salvage, &plan) {
         let entry = journal.append(clock.stamp(), record, Durability::Synced)?;
         history.add(&entry);
-        let problems = Views::of(project).publish(&entry, &history, None, &mut |_: &Event<'_>| {});
+        let problems =
+            LoopViewFiles::of(project).publish(&entry, &history, None, &mut |_: &LoopEvent<'_>| {});
         warnings.extend(problems.iter().map(ToString::to_string));
     }
-    Ok(Some(Forgotten { attempt: open, kept, warnings }))
+    Ok(Some(ForgottenAttempt { attempt: open, kept, warnings }))
 }
 
 /// Keep what an interrupted attempt left in its lane.
@@ -92,27 +94,27 @@ fn last_words(
     open: &OpenAttempt,
     salvage: Option<String>,
     plan: &Plan,
-) -> Vec<Record> {
+) -> Vec<JournalRecord> {
     let started = &open.started;
     let message = "forgotten by `ralph recover --forget`";
     let mut records = Vec::new();
     if open.failure.is_none() {
-        records.push(Record::FailIntent(FailIntent {
+        records.push(JournalRecord::FailIntent(FailIntent {
             attempt: started.attempt.clone(),
-            failure: Failure::new(FailureKind::Interrupted, message),
+            failure: AttemptFailure::new(FailureKind::Interrupted, message),
             retries: started.retries,
         }));
     }
     let attempt = started.attempt.clone();
-    records.push(Record::RolledBack(DiscardedAttempt {
+    records.push(JournalRecord::RolledBack(DiscardedAttempt {
         attempt,
         salvage,
-        tasks: Tally::of(plan),
+        tasks: TaskTally::of(plan),
         ..DiscardedAttempt::default()
     }));
     if let Some(run) = history.run.as_ref().filter(|_| history.run_end.is_none()) {
-        let end = End::Interrupted(Signal::Interrupt);
-        records.push(Record::RunEnded(RunEnd {
+        let end = LoopEnd::Interrupted(LoopSignal::Interrupt);
+        records.push(JournalRecord::RunEnded(RunEnd {
             exit_code: exit_code(&end),
             end,
             reason: message.to_owned(),
@@ -131,10 +133,10 @@ fn last_words(
 
 /// Keeps what a person should know.
 #[derive(Default)]
-pub struct Warnings(pub Vec<String>);
+pub struct WarningCollector(pub Vec<String>);
 
-impl Listener for Warnings {
-    fn on_event(&mut self, event: &Event<'_>) {
+impl LoopListener for WarningCollector {
+    fn on_event(&mut self, event: &LoopEvent<'_>) {
         use EventKind::{LedgerRestored, Recovered, Warning};
         if let Warning(remark) | Recovered(remark) | LedgerRestored(remark) = &event.kind {
             self.0.push(remark.text.clone());
@@ -143,8 +145,8 @@ impl Listener for Warnings {
 }
 
 /// The plan that the run worked on.
-fn plan_of(project: &Project, store: &Store, history: &History) -> PlanFile {
+fn plan_of(project: &Project, store: &LedgerStore, history: &History) -> PlanFile {
     let native = || project.plan_jsonl();
     let path = history.run.as_ref().map_or_else(native, |run| project.root().join(&run.plan));
-    PlanFile::new(project, &path, store.clone(), Missing::Error)
+    PlanFile::new(project, &path, store.clone(), MissingPlanPolicy::Error)
 }

@@ -3,28 +3,28 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::control::Doing;
+use ralph_core::control::LoopActivity;
 use ralph_core::cycle::{
-    AttemptBase, Candidate, End, Failure, FailureKind, GateEnd, GateStart, On, Record, Started,
-    error_lines,
+    AttemptBase, AttemptFailure, AttemptStart, Candidate, FailureKind, GateEnd, GateStart,
+    GateTree, JournalRecord, LoopEnd, error_lines,
 };
 use ralph_core::doctor;
 use ralph_core::gate::judges::{FileChange, JudgeChange, JudgeNames, judge_changes};
 use ralph_core::gate::{
-    self, Baselines, Ending, Gate, GateCheck, GateRunResult, GateVerdict, Need,
+    self, Baselines, Gate, GateCheck, GateEnding, GateNeed, GateRunResult, GateVerdict,
 };
 use ralph_core::plan::Task;
 
 use super::attempt::AttemptRun;
-use super::backend_mailbox::Running;
+use super::backend_mailbox::RunningProcesses;
 use super::control::ear;
-use super::error::{DriveError, Halt};
+use super::error::{DriveError, LoopHalt};
 use super::preflight::gate_advice;
-use super::session::Session;
+use super::session::RunSession;
 use crate::crash;
-use crate::gates::{GateError, GateNews, GateRun, run_gate, write_report};
+use crate::gates::{GateError, GateNotice, GatePassSettings, run_gate, write_report};
 use crate::git::{GateTraces, Oid, RepoPath};
-use crate::proc::Bounds;
+use crate::proc::JobBounds;
 use crate::store::Durability;
 
 /// Directory of the outputs and verdicts of gates.
@@ -34,12 +34,12 @@ const DIRECTORY: &str = ".ralph/logs/validation";
 const COLD: u32 = 3;
 
 /// Outcome of running the gates of an attempt.
-pub(super) enum Gating {
+pub(super) enum GatingResult {
     Judged(Box<GateFindings>),
     /// None can run on this work.
-    Failed(Failure),
+    Failed(AttemptFailure),
     /// One cannot be run at all, and the run ends.
-    Unusable(End),
+    Unusable(LoopEnd),
     /// A request to stop came before the end of the gates.
     Stopped,
 }
@@ -54,20 +54,23 @@ pub(super) struct GateFindings {
     pub(super) tree: Oid,
 }
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Run the gates on what the backend left.
-    pub(super) fn gate(&mut self, run: &AttemptRun) -> Result<Gating, DriveError> {
-        let Some(candidate) = run.candidate() else { return Ok(Gating::Stopped) };
+    pub(super) fn gate(&mut self, run: &AttemptRun) -> Result<GatingResult, DriveError> {
+        let Some(candidate) = run.candidate() else { return Ok(GatingResult::Stopped) };
         if let Err(failed) = self.ready_for_gates()? {
-            return Ok(Gating::Failed(Failure::new(FailureKind::Gates, failed.to_string())));
+            return Ok(GatingResult::Failed(AttemptFailure::new(
+                FailureKind::Gates,
+                failed.to_string(),
+            )));
         }
-        let logs = self.gate_logs(run.started.iteration, On::Result);
-        let ran = self.run_each_apart(&logs, On::Result, &run.running)?;
-        let Some((runs, traces)) = ran else { return Ok(Gating::Stopped) };
+        let logs = self.gate_logs(run.started.iteration, GateTree::Result);
+        let ran = self.run_each_apart(&logs, GateTree::Result, &run.running)?;
+        let Some((runs, traces)) = ran else { return Ok(GatingResult::Stopped) };
         self.tell_traces("gates changed files, which were put back", &traces.changed);
         self.tell_traces("gates made new files, which were removed", &traces.added);
         if !self.look_at_base(run, &runs)? {
-            return Ok(Gating::Stopped);
+            return Ok(GatingResult::Stopped);
         }
         let judges = self.changed_judges(&run.base, candidate);
         let attempt = &run.started.attempt;
@@ -77,21 +80,21 @@ impl Session<'_> {
         let strategy = self.config.gate_strategy;
         let report = write_report(&directory, iteration, &verdict, &runs, strategy, &self.clock)?;
         verdict.report = Some(self.relative(&report));
-        self.record(Record::Judged(verdict.clone()), Durability::Eventual)?;
+        self.record(JournalRecord::Judged(verdict.clone()), Durability::Eventual)?;
         let unusable = runs.iter().find(|run| self.baselines.cannot_run(run));
         Ok(match unusable.and_then(|run| self.unusable(run)) {
-            Some(end) => Gating::Unusable(end),
+            Some(end) => GatingResult::Unusable(end),
             None => {
                 let next_base = Baselines::of_runs(&runs);
                 let tree = self.work_tree().index_tree()?;
-                Gating::Judged(Box::new(GateFindings { verdict, next_base, tree }))
+                GatingResult::Judged(Box::new(GateFindings { verdict, next_base, tree }))
             }
         })
     }
 
     /// Run the gates on the commit that an attempt of this id will start from, unless they ran on those files
     /// before: what fails there is no fault of an attempt, and what they build there stays for later runs.
-    pub(super) fn gate_base(&mut self, task: &Task, id: &str) -> Result<(), Halt> {
+    pub(super) fn gate_base(&mut self, task: &Task, id: &str) -> Result<(), LoopHalt> {
         let keeper = self.keeper(task);
         if self.gates.is_empty() || self.knows_base(&keeper)? {
             return Ok(());
@@ -99,9 +102,9 @@ impl Session<'_> {
         let base = self.ready_lane(&keeper, id)?;
         self.let_in()?;
         crash::point();
-        let logs = self.gate_logs(self.next_iteration()?, On::Base);
-        let running = Running::new(&self.work.lane, &self.signals, id, task.id.as_str());
-        let ran = match self.run_each_apart(&logs, On::Base, &running) {
+        let logs = self.gate_logs(self.next_iteration()?, GateTree::Base);
+        let running = RunningProcesses::new(&self.work.lane, &self.signals, id, task.id.as_str());
+        let ran = match self.run_each_apart(&logs, GateTree::Base, &running) {
             Err(error) => {
                 let damage = error.lane_damage().ok_or(error)?;
                 self.warn(&format!("what fails before any work is done is not known: {damage}"));
@@ -112,11 +115,11 @@ impl Session<'_> {
             Ok(ran) => ran,
         };
         crash::point();
-        let Some((runs, _)) = ran else { return Err(Halt::LookAgain) };
+        let Some((runs, _)) = ran else { return Err(LoopHalt::LookAgain) };
         self.baselines = Baselines::of_runs(&runs);
         self.gated_base = Some(base.commit);
         let counts =
-            |run: &&GateRunResult| !run.check.is_green() && run.check.need == Need::Required;
+            |run: &&GateRunResult| !run.check.is_green() && run.check.need == GateNeed::Required;
         for run in runs.iter().filter(counts) {
             self.warn(&red_before(run));
         }
@@ -141,8 +144,8 @@ impl Session<'_> {
     fn run_each_apart(
         &mut self,
         logs: &Path,
-        on: On,
-        running: &Running,
+        on: GateTree,
+        running: &RunningProcesses,
     ) -> Result<Option<(Vec<GateRunResult>, GateTraces)>, DriveError> {
         let (gates, mut runs, mut changed) = (self.gates.clone(), Vec::new(), Vec::new());
         for gate in &gates {
@@ -171,12 +174,12 @@ impl Session<'_> {
     }
 
     /// A retry would only be paid to meet the same gate.
-    fn unusable(&self, run: &GateRunResult) -> Option<End> {
+    fn unusable(&self, run: &GateRunResult) -> Option<LoopEnd> {
         let gate = self.gates.iter().find(|gate| gate.name == run.check.name)?;
         let why = doctor::last_line(run);
         let how = run.check.ending.describe();
         let reason = format!("the gate {} cannot be run ({how}): {why}", gate.name);
-        Some(End::Gate { reason, advice: gate_advice(gate) })
+        Some(LoopEnd::Gate { reason, advice: gate_advice(gate) })
     }
 
     /// Run the gates that are red now and unknown at the base there once: another run began this attempt, and
@@ -200,8 +203,8 @@ impl Session<'_> {
         self.work_tree().check_out_tree(run.base.commit.as_str())?;
         self.ready_for_gates()??;
         crash::point();
-        let logs = self.gate_logs(run.started.iteration, On::Base);
-        let ran = self.run_all(&wanted, &logs, On::Base, &run.running);
+        let logs = self.gate_logs(run.started.iteration, GateTree::Base);
+        let ran = self.run_all(&wanted, &logs, GateTree::Base, &run.running);
         crash::point();
         self.work.lane.remove_submodule_repositories()?;
         self.work_tree().check_out_tree(candidate.as_str())?;
@@ -222,11 +225,11 @@ impl Session<'_> {
     }
 
     /// How the paths of the logs begin: one directory for all attempts, not one for each.
-    fn gate_logs(&self, iteration: u32, on: On) -> PathBuf {
+    fn gate_logs(&self, iteration: u32, on: GateTree) -> PathBuf {
         let name = match on {
-            On::Result => format!("iter-{iteration}"),
-            On::Base => format!("iter-{iteration}-base"),
-            On::Alone => format!("iter-{iteration}-alone"),
+            GateTree::Result => format!("iter-{iteration}"),
+            GateTree::Base => format!("iter-{iteration}-base"),
+            GateTree::Alone => format!("iter-{iteration}-alone"),
         };
         self.project.root().join(DIRECTORY).join(name)
     }
@@ -236,8 +239,8 @@ impl Session<'_> {
         &mut self,
         gates: &[Gate],
         logs: &Path,
-        on: On,
-        running: &Running,
+        on: GateTree,
+        running: &RunningProcesses,
     ) -> Result<Option<Vec<GateRunResult>>, DriveError> {
         self.arrive_beside()?;
         self.remove_prompt_files();
@@ -245,11 +248,11 @@ impl Session<'_> {
         let mut ear = ear!(self, running);
         let runner = self.runner;
         let mut trouble = None;
-        let run = GateRun {
+        let run = GatePassSettings {
             cwd: &running.root,
             surroundings: &running.surroundings,
             logs,
-            grace: Bounds::default().grace,
+            grace: JobBounds::default().grace,
             cancel: running.leash.clone(),
         };
         let known_warm = self.work.lane.warm_gates();
@@ -260,31 +263,33 @@ impl Session<'_> {
             let gate = if warm.contains(&gate.name) { gate } else { &patient };
             let start = GateStart { attempt: running.id.clone(), gate: gate.name.clone(), on };
             // Whoever looks sees it at once; nothing depends on it, so nothing waits for the disk.
-            ear.record(Record::GateStarted(start.clone()), Durability::Eventual)?;
+            ear.record(JournalRecord::GateStarted(start.clone()), Durability::Eventual)?;
             let mut over = None;
-            let mut hear = |news: GateNews<'_>| match news {
-                GateNews::Over(check) => {
+            let mut hear = |news: GateNotice<'_>| match news {
+                GateNotice::Over(check) => {
                     let (passed, took_ms) = (check.is_green(), check.took_ms);
                     over = Some(GateEnd { start: start.clone(), passed, took_ms });
                 }
-                GateNews::Begins(_) | GateNews::Line(..) => {}
-                GateNews::Runs(..) if trouble.is_some() => {}
-                GateNews::Runs(..) => trouble = ear.listen(Doing::Attempt(&running.task)).err(),
+                GateNotice::Begins(_) | GateNotice::Line(..) => {}
+                GateNotice::Runs(..) if trouble.is_some() => {}
+                GateNotice::Runs(..) => {
+                    trouble = ear.listen(LoopActivity::Attempt(&running.task)).err()
+                }
             };
             let ran = run_gate(runner, gate, &run, &mut hear);
             if let Some(trouble) = trouble.take() {
                 return Err(trouble);
             }
-            ear.listen_after(Doing::Attempt(&running.task))?;
+            ear.listen_after(LoopActivity::Attempt(&running.task))?;
             if let Some(over) = over {
-                ear.record(Record::GateEnded(over), Durability::Eventual)?;
+                ear.record(JournalRecord::GateEnded(over), Durability::Eventual)?;
             }
             let name = &gate.name;
             let intact = self.work.lane.check_place();
             intact.map_err(|damage| damage.after(format!("the gate {name}")))?;
             match ran {
                 Ok(mut run) => {
-                    if run.check.ending != Ending::TimedOut {
+                    if run.check.ending != GateEnding::TimedOut {
                         warm.insert(gate.name.clone());
                     }
                     run.check.log = run.check.log.map(|log| below(&root, &log));
@@ -301,10 +306,10 @@ impl Session<'_> {
     }
 
     /// The processes of the last attempt, for gates that run after it.
-    pub(super) fn after_last_attempt(&self) -> Running {
+    pub(super) fn after_last_attempt(&self) -> RunningProcesses {
         let last = self.history.attempts.last().map(|view| view.started.clone());
-        let Started { attempt, task, .. } = last.unwrap_or_default();
-        Running::new(&self.work.lane, &self.signals, &attempt, &task)
+        let AttemptStart { attempt, task, .. } = last.unwrap_or_default();
+        RunningProcesses::new(&self.work.lane, &self.signals, &attempt, &task)
     }
 
     /// Tests, manifests and the like that the attempt changed.

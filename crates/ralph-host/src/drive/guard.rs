@@ -3,27 +3,30 @@
 //! That happens when the backend has ended, and after a crash in the middle of it at the next start,
 //! before anybody reads the plan: it may be damaged.
 
-use ralph_core::cycle::{ChangedWords, History, Kept, Phase, Record, Remark, Started, reconcile};
+use ralph_core::cycle::{
+    AttemptPhase, AttemptStart, ChangedWords, History, JournalRecord, ReconciledPlan, Remark,
+    reconcile,
+};
 use ralph_core::plan::MAX_AMENDMENTS;
 
 use super::error::DriveError;
 use super::home_guard::settle_home;
-use super::listener::Listener;
-use super::plan_file::{Missing, Origin, PlanFile};
+use super::listener::LoopListener;
+use super::plan_file::{MissingPlanPolicy, PlanChangeOrigin, PlanFile};
 use super::survivors::end_survivors;
-use super::views::Views;
+use super::views::LoopViewFiles;
 use crate::clock::Clock;
-use crate::proc::Runner;
+use crate::proc::JobRunner;
 use crate::project::Project;
-use crate::store::{Durability, Journal, RunLock, Store, put_view};
+use crate::store::{Durability, Journal, LedgerStore, RunLock, put_view};
 
 /// After a crash: take back what the backend of the interrupted attempt did to the ledger by hand. Does
 /// nothing when no backend was at work, or when a loop is.
 pub fn mend_ledger(
     project: &Project,
-    store: &Store,
+    store: &LedgerStore,
     clock: &Clock,
-    listener: &mut dyn Listener,
+    listener: &mut dyn LoopListener,
 ) -> Result<(), DriveError> {
     let state_dir = project.state_dir();
     let (Some(watched), Some(git_dir)) = (store.watched(), project.git_dir()) else {
@@ -32,16 +35,18 @@ pub fn mend_ledger(
     // Whoever has the lock looks after the ledger; that it is taken is told when a loop wants to begin.
     let Ok(_lock) = RunLock::acquire(&state_dir, store.holder()) else { return Ok(()) };
     let (mut journal, mut history) = Journal::open(&state_dir)?;
-    let mut records = end_survivors(&history, &Runner::new("").at(git_dir));
+    let mut records = end_survivors(&history, &JobRunner::new("").at(git_dir));
     records.extend(mend_inbox(project, store)?);
-    if let Some(by) = Editor::interrupted(&history) {
-        let plan = PlanFile::new(project, &watched.path, store.clone(), Missing::Empty);
+    if let Some(by) = PlanEditor::interrupted(&history) {
+        let plan = PlanFile::new(project, &watched.path, store.clone(), MissingPlanPolicy::Empty);
         let mut undone = Vec::new();
         if !plan.is_still(&watched.before)? {
             undone.extend(settle(project, &plan, &watched.before, &by)?);
         }
         undone.extend(settle_home(project, git_dir, &plan, (&history, clock.stamp()), &by)?);
-        records.extend(undone.into_iter().map(|text| Record::LedgerRestored(Remark::new(text))));
+        records.extend(
+            undone.into_iter().map(|text| JournalRecord::LedgerRestored(Remark::new(text))),
+        );
     } else {
         store.end_chain()?;
     }
@@ -49,24 +54,24 @@ pub fn mend_ledger(
         let entry = journal.append(clock.stamp(), record, Durability::Eventual)?;
         history.add(&entry);
         // Files that cannot be written are told when a loop begins.
-        Views::of(project).publish(&entry, &history, None, listener);
+        LoopViewFiles::of(project).publish(&entry, &history, None, listener);
     }
     Ok(())
 }
 
 /// The inbox, which only commands may change while a backend runs.
-fn mend_inbox(project: &Project, store: &Store) -> Result<Option<Record>, DriveError> {
+fn mend_inbox(project: &Project, store: &LedgerStore) -> Result<Option<JournalRecord>, DriveError> {
     let Some(theirs) = store.release(&project.inbox())? else { return Ok(None) };
     let copy = ".ralph/context/inbox.jsonl.of-backend";
     put_view(&project.root().join(copy), theirs.as_bytes())?;
-    Ok(Some(Record::LedgerRestored(Remark::new(format!(
+    Ok(Some(JournalRecord::LedgerRestored(Remark::new(format!(
         "ralph/inbox.jsonl: the interrupted backend may not write it; it was put back, and the other \
          version is {copy}"
     )))))
 }
 
 /// Backend or agent that may have edited the plan by hand.
-pub(super) struct Editor {
+pub(super) struct PlanEditor {
     /// Id of the attempt or of the consultation.
     pub(super) id: String,
     pub(super) iteration: u32,
@@ -74,16 +79,18 @@ pub(super) struct Editor {
     pub(super) most: usize,
 }
 
-impl Editor {
+impl PlanEditor {
     /// Describe the backend of an attempt as an editor.
-    pub(super) fn of(started: &Started) -> Self {
-        let Started { attempt, iteration, .. } = started;
+    pub(super) fn of(started: &AttemptStart) -> Self {
+        let AttemptStart { attempt, iteration, .. } = started;
         Self { id: attempt.clone(), iteration: *iteration, most: MAX_AMENDMENTS }
     }
 
     /// The agent that was at work when ralph was killed. One that is only asked for advice adds nothing.
     fn interrupted(history: &History) -> Option<Self> {
-        if let Some(open) = history.open.as_ref().filter(|open| open.phase() == Phase::Backend) {
+        if let Some(open) =
+            history.open.as_ref().filter(|open| open.phase() == AttemptPhase::Backend)
+        {
             return Some(Self::of(&open.started));
         }
         let asked = history.consulting.as_ref()?;
@@ -96,29 +103,31 @@ pub(super) fn settle(
     project: &Project,
     plan: &PlanFile,
     before: &str,
-    by: &Editor,
+    by: &PlanEditor,
 ) -> Result<Option<String>, DriveError> {
     let name = plan.path.to_string_lossy().into_owned();
     let (found, bytes) = plan.settle(|now, origin| {
         let found = look(&name, before, now, origin, by.most, ChangedWords::Undo);
         let wanted = match &found {
-            Found::Fine(text) => text.clone(),
-            Found::Edited(kept) => kept.text.clone(),
-            Found::Damaged => before.to_owned(),
+            GuardedPlanState::Fine(text) => text.clone(),
+            GuardedPlanState::Edited(kept) => kept.text.clone(),
+            GuardedPlanState::Damaged => before.to_owned(),
         };
         (wanted, (found, now.map(<[u8]>::to_vec)))
     })?;
     let shown = &plan.shown;
     let message = match found {
-        Found::Fine(_) => return Ok(None),
-        Found::Edited(Kept { added, undone, .. }) => {
+        GuardedPlanState::Fine(_) => return Ok(None),
+        GuardedPlanState::Edited(ReconciledPlan { added, undone, .. }) => {
             plan.count_added(&by.id, added)?;
             if undone.is_empty() {
                 return Ok(None);
             }
             format!("{shown}: what the backend did to it by hand was undone: {}", undone.join("; "))
         }
-        Found::Damaged => format!("{shown}: the backend damaged or removed it; it was put back"),
+        GuardedPlanState::Damaged => {
+            format!("{shown}: the backend damaged or removed it; it was put back")
+        }
     };
     if let Some(new) = bytes {
         let keep = format!(".ralph/context/plan-of-backend-{}", by.iteration);
@@ -128,11 +137,11 @@ pub(super) fn settle(
 }
 
 /// State of the plan after a backend has worked.
-pub(super) enum Found {
+pub(super) enum GuardedPlanState {
     /// Text of a plan that may stay as it is.
     Fine(String),
     /// Something that was written by hand, and what may stay of it.
-    Edited(Kept),
+    Edited(ReconciledPlan),
     /// Plan that cannot be parsed.
     Damaged,
 }
@@ -142,18 +151,18 @@ pub(super) fn look(
     name: &str,
     before: &str,
     now: Option<&[u8]>,
-    origin: Origin,
+    origin: PlanChangeOrigin,
     most: usize,
     words: ChangedWords,
-) -> Found {
+) -> GuardedPlanState {
     let Some(now) = now.and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
-        return Found::Damaged;
+        return GuardedPlanState::Damaged;
     };
-    if origin == Origin::Ralph {
-        return Found::Fine(now.to_owned());
+    if origin == PlanChangeOrigin::Ralph {
+        return GuardedPlanState::Fine(now.to_owned());
     }
     match reconcile(name, before, now, most, words) {
-        Some(kept) => Found::Edited(kept),
-        None => Found::Damaged,
+        Some(kept) => GuardedPlanState::Edited(kept),
+        None => GuardedPlanState::Damaged,
     }
 }

@@ -13,14 +13,14 @@ use ralph_core::cycle::{ChangedWords, History};
 use ralph_core::plan::Id;
 
 use super::error::DriveError;
-use super::guard::{Editor, Found, look};
-use super::ledger_guard::{CopyName, keep_copy};
-use super::plan_file::{Origin, PlanFile};
+use super::guard::{GuardedPlanState, PlanEditor, look};
+use super::ledger_guard::{RestoredCopySuffix, keep_copy};
+use super::plan_file::{PlanChangeOrigin, PlanFile};
 use super::working_tree::landed_tasks;
 use crate::git::{LedgerPaths, Repo};
-use crate::proc::Runner;
+use crate::proc::JobRunner;
 use crate::project::Project;
-use crate::run_ledger::{HomeFile, RunLedger, without_returns};
+use crate::run_ledger::{HomeLedgerFile, RunLedger, without_returns};
 
 /// Home's part of a run whose backend has ended.
 pub(super) struct HomeGuard<'g, 'r> {
@@ -32,7 +32,7 @@ pub(super) struct HomeGuard<'g, 'r> {
     pub(super) landed: BTreeSet<Id>,
     pub(super) at: String,
     /// Edits that were there before the backend ran.
-    pub(super) older: &'g [HomeFile],
+    pub(super) older: &'g [HomeLedgerFile],
 }
 
 /// An edit as far as it is believed.
@@ -45,7 +45,7 @@ struct Believed {
 impl HomeGuard<'_, '_> {
     /// Take over what `by` may have written, and leave out the rest. Returns a sentence for each file of
     /// which something is left out.
-    pub(super) fn settle(&self, by: &Editor) -> Result<Vec<String>, DriveError> {
+    pub(super) fn settle(&self, by: &PlanEditor) -> Result<Vec<String>, DriveError> {
         let mut sentences = Vec::new();
         let edited = self.ledger.edited_in_home()?;
         for file in edited.into_iter().filter(|file| !self.older.contains(file)) {
@@ -59,7 +59,7 @@ impl HomeGuard<'_, '_> {
             if file.bytes == bytes {
                 continue;
             }
-            let copy = CopyName::of_iteration(by.iteration);
+            let copy = RestoredCopySuffix::of_iteration(by.iteration);
             keep_copy(self.project.root(), &file.name, file.bytes.as_deref(), &copy)?;
             let beside = if file.bytes.is_some() { "; .ralph/context has a copy" } else { "" };
             sentences.push(format!(
@@ -73,15 +73,15 @@ impl HomeGuard<'_, '_> {
         Ok(sentences)
     }
 
-    fn is_plan(&self, file: &HomeFile) -> bool {
+    fn is_plan(&self, file: &HomeLedgerFile) -> bool {
         file.name == self.ledger.open_run().plan
     }
 
     fn believed(
         &self,
-        file: &HomeFile,
+        file: &HomeLedgerFile,
         seen: Option<Vec<u8>>,
-        by: &Editor,
+        by: &PlanEditor,
     ) -> Result<Believed, DriveError> {
         let believed = |bytes, why: &str| Ok(Believed { bytes, why: why.to_owned() });
         if !self.is_plan(file) {
@@ -89,20 +89,20 @@ impl HomeGuard<'_, '_> {
         }
         let before = String::from_utf8_lossy(seen.as_deref().unwrap_or_default());
         let (bytes, words) = (file.bytes.as_deref(), ChangedWords::Keep);
-        match look(&file.name, &before, bytes, Origin::Anybody, by.most, words) {
-            Found::Edited(edit) => {
+        match look(&file.name, &before, bytes, PlanChangeOrigin::Anybody, by.most, words) {
+            GuardedPlanState::Edited(edit) => {
                 self.plan.count_added(&by.id, edit.added)?;
                 let why =
                     format!("edited while a backend ran, and left out: {}", edit.undone.join("; "));
                 believed(Some(edit.text.into_bytes()), &why)
             }
-            Found::Fine(text) => believed(Some(text.into_bytes()), ""),
-            Found::Damaged => believed(seen, "damaged or removed while a backend ran"),
+            GuardedPlanState::Fine(text) => believed(Some(text.into_bytes()), ""),
+            GuardedPlanState::Damaged => believed(seen, "damaged or removed while a backend ran"),
         }
     }
 
     /// Whether git put the file there, or took it away: a checkout, a reset or a stash.
-    fn is_gits(&self, file: &HomeFile) -> Result<bool, DriveError> {
+    fn is_gits(&self, file: &HomeLedgerFile) -> Result<bool, DriveError> {
         let plain = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(without_returns);
         let Some(head) = self.repo.head_commit()? else { return Ok(false) };
         let found = plain(&file.bytes);
@@ -117,14 +117,14 @@ pub(super) fn settle_home(
     git_dir: &Path,
     plan: &PlanFile,
     (history, at): (&History, String),
-    by: &Editor,
+    by: &PlanEditor,
 ) -> Result<Vec<String>, DriveError> {
     let Some(ledger) = RunLedger::of_home(project) else { return Ok(Vec::new()) };
     if history.arrival.as_ref().is_some_and(|line| line.open_arrival.is_some()) {
         // Home has a part of what arrives, and is put back before anything else.
         return Ok(Vec::new());
     }
-    let runner = Runner::new("").at(git_dir);
+    let runner = JobRunner::new("").at(git_dir);
     let paths = LedgerPaths::with_plan(&ledger.open_run().plan);
     let repo = Repo::open(project.root(), git_dir, &runner, &paths)?;
     let landed = landed_tasks(history);

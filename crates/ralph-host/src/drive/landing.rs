@@ -2,42 +2,42 @@
 
 use jiff::tz::TimeZone;
 use ralph_core::config::CommitScope;
-use ralph_core::cycle::ledger::{self, Defeat, Note};
+use ralph_core::cycle::ledger::{self, AttemptNote, FailedAttempt};
 use ralph_core::cycle::{
-    AfterFailure, AttemptBase, BackendEnd, Candidate, DiscardedAttempt, FailIntent, Failure,
-    FailureKind, LandIntent, LandedAttempt, Landing, Proof, Record,
+    AttemptBase, AttemptFailure, BackendEnd, Candidate, DiscardedAttempt, FailIntent, FailureKind,
+    JournalRecord, LandIntent, LandedAttempt, LandingExtent, Proof, RetryDecision,
 };
 use ralph_core::format::jsonl::fresh_issue_id;
 use ralph_core::gate::GateCheck;
 use ralph_core::plan::Id;
 use ralph_core::text::clip;
-use ralph_core::view::Tally;
+use ralph_core::view::TaskTally;
 
 use super::attempt::{AttemptRun, max_retries};
-use super::commit::CommitTrouble;
+use super::commit::LandingCommitError;
 use super::error::DriveError;
 use super::memory::FAILURE_CONTEXT;
-use super::session::Session;
+use super::session::RunSession;
 use super::specs::scope_of_keeper;
 use crate::crash;
-use crate::git::{CommitMessage, LandError, Oid, gate_trailers};
+use crate::git::{CommitMessage, LaneCommitError, Oid, gate_trailers};
 use crate::handoff_files;
 use crate::redaction::{put_log, redactor};
-use crate::run_ledger::LedgerCommit;
+use crate::run_ledger::LedgerCommitKind;
 use crate::store::Durability;
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Put the work where it belongs: intent, ledger, commit, fact.
     pub(super) fn land(
         &mut self,
         run: &AttemptRun,
-        landing: Landing,
+        landing: LandingExtent,
         proof: Proof,
     ) -> Result<(), DriveError> {
         let BackendEnd { summary, story, .. } = run.end.clone().unwrap_or_default();
         let (attempt, task) = (run.started.attempt.clone(), run.task.clone());
         let intent = &LandIntent { attempt, landing, proof, summary, story, task };
-        self.record(Record::LandIntent(intent.clone()), Durability::Syncing)?;
+        self.record(JournalRecord::LandIntent(intent.clone()), Durability::Syncing)?;
         let (before, after) = self.write_landing(run, intent)?;
         crash::point();
         match self.commit(run, intent) {
@@ -45,8 +45,8 @@ impl Session<'_> {
                 crash::point();
                 self.landed(run, commit)
             }
-            Err(CommitTrouble::Failed(error)) => Err(error),
-            Err(CommitTrouble::Refused(refusal)) => {
+            Err(LandingCommitError::Failed(error)) => Err(error),
+            Err(LandingCommitError::Refused(refusal)) => {
                 let failure = self.refused(refusal)?;
                 let now = self.clock.stamp();
                 self.plan.put_back(&before, &after, |plan, text| {
@@ -63,9 +63,9 @@ impl Session<'_> {
         run: &AttemptRun,
         intent: &LandIntent,
     ) -> Result<(String, String), DriveError> {
-        let times = Times::now(self, run);
+        let times = LandingTimes::now(self, run);
         let note = times.note(&run.task.id, run.started.iteration, &intent.summary, self.keep());
-        let note = Note { story: &intent.story, ..note };
+        let note = AttemptNote { story: &intent.story, ..note };
         // An attempt belongs to the loop that began it, also when another one finishes it.
         let write = match self.is_construct() {
             true => ledger::claim,
@@ -91,7 +91,7 @@ impl Session<'_> {
         &mut self,
         run: &AttemptRun,
         intent: &LandIntent,
-    ) -> Result<Option<String>, CommitTrouble> {
+    ) -> Result<Option<String>, LandingCommitError> {
         let message = self.commit_message(run, intent.landing, &intent.summary);
         let text = run.message.clone();
         let text = text.unwrap_or_else(|| message.of_attempt(&run.started.attempt));
@@ -102,7 +102,7 @@ impl Session<'_> {
     pub(super) fn commit_message(
         &mut self,
         run: &AttemptRun,
-        landing: Landing,
+        landing: LandingExtent,
         summary: &str,
     ) -> CommitMessage {
         let started = &run.started;
@@ -121,19 +121,23 @@ impl Session<'_> {
         CommitMessage {
             subject: attempt_subject(prefix, started.iteration, &started.task, summary),
             body: match landing {
-                Landing::Complete => self.completes_spec(&run.task),
-                Landing::Partial => String::new(),
+                LandingExtent::Complete => self.completes_spec(&run.task),
+                LandingExtent::Partial => String::new(),
             },
             trailers,
         }
     }
 
     /// Why the commit was refused; what is no refusal is an error.
-    fn refused(&mut self, refusal: LandError) -> Result<Failure, DriveError> {
+    fn refused(&mut self, refusal: LaneCommitError) -> Result<AttemptFailure, DriveError> {
         Ok(match refusal {
-            LandError::Hook { output } => Failure::new(FailureKind::Hook, output.trim()),
-            LandError::Nothing => Failure::new(FailureKind::NoChange, "there is nothing to commit"),
-            LandError::Git(e) => return Err(e.into()),
+            LaneCommitError::Hook { output } => {
+                AttemptFailure::new(FailureKind::Hook, output.trim())
+            }
+            LaneCommitError::Nothing => {
+                AttemptFailure::new(FailureKind::NoChange, "there is nothing to commit")
+            }
+            LaneCommitError::Git(e) => return Err(e.into()),
         })
     }
 
@@ -145,10 +149,10 @@ impl Session<'_> {
             attempt: run.started.attempt.clone(),
             commit: commit.clone(),
             remarks,
-            tasks: Tally::of(&*self.known_plan()?),
+            tasks: TaskTally::of(&*self.known_plan()?),
             ..self.arriving(&run.base, &candidate)?
         };
-        self.record(Record::Landed(landed), Durability::Eventual)?;
+        self.record(JournalRecord::Landed(landed), Durability::Eventual)?;
         let findings = run.gates.as_ref();
         let landed = commit.and_then(|commit| Oid::parse(commit.as_bytes()));
         self.gated_base = findings.map(|_| landed.unwrap_or_else(|| run.base.commit.clone()));
@@ -165,7 +169,7 @@ impl Session<'_> {
     ) -> Result<LandedAttempt, DriveError> {
         let on_spec = scope_of_keeper(&base.keeper) == CommitScope::Spec;
         let mut paths = candidate.names();
-        let riding = self.riding_files(LedgerCommit::Landing).into_iter();
+        let riding = self.riding_files(LedgerCommitKind::Landing).into_iter();
         let prefix = self.work.repo().prefix();
         paths.extend(riding.map(|file| prefix.join(&file.as_str().into()).to_string()));
         Ok(LandedAttempt {
@@ -180,14 +184,14 @@ impl Session<'_> {
     pub(super) fn roll_back(
         &mut self,
         run: &AttemptRun,
-        failure: Failure,
+        failure: AttemptFailure,
     ) -> Result<(), DriveError> {
         let retries = run.started.retries + u32::from(failure.kind.counts());
         let attempt = run.started.attempt.clone();
         // The plan, its issues and the progress log say it too, and they are committed.
-        let failure = Failure { message: redactor().hide(&failure.message), ..failure };
+        let failure = AttemptFailure { message: redactor().hide(&failure.message), ..failure };
         let intent = FailIntent { attempt, failure, retries };
-        self.record(Record::FailIntent(intent.clone()), Durability::Synced)?;
+        self.record(JournalRecord::FailIntent(intent.clone()), Durability::Synced)?;
         self.roll_back_now(run, &intent)
     }
 
@@ -202,14 +206,14 @@ impl Session<'_> {
         self.unland(run, &intent.failure)?;
         let max = max_retries(&run.task, self.config.max_retries);
         let issue = self.fresh_issue()?;
-        let times = Times::now(self, run);
+        let times = LandingTimes::now(self, run);
         let note = times.note(&run.task.id, run.started.iteration, "", self.keep());
         let view = self.history.attempt(&intent.attempt);
         let end = view.and_then(|view| view.backend.as_ref());
         let story = end.map(|end| end.story.clone()).unwrap_or_default();
-        let note = Note { story: &story, ..note };
+        let note = AttemptNote { story: &story, ..note };
         let (failure, retries) = (&intent.failure, intent.retries);
-        let defeat = Defeat { failure, retries, max_retries: max, issue };
+        let defeat = FailedAttempt { failure, retries, max_retries: max, issue };
         let stopped = self.killed_or_blocked(run, failure)?;
         if stopped.is_none() {
             self.plan.change(|plan, text| ledger::fail(plan, text, &defeat, &note))?;
@@ -223,16 +227,16 @@ impl Session<'_> {
         let salvage = salvage.map(|kept| kept.name);
         let blocked = matches!(failure.kind, FailureKind::Blocked | FailureKind::Conflict);
         let then = stopped.unwrap_or(match !blocked && retries <= max {
-            true => AfterFailure::Retry(max.saturating_sub(retries) + 1),
-            false => AfterFailure::GiveUp,
+            true => RetryDecision::Retry(max.saturating_sub(retries) + 1),
+            false => RetryDecision::GiveUp,
         });
         let discarded = DiscardedAttempt {
             attempt: intent.attempt.clone(),
             salvage,
             then,
-            tasks: Tally::of(&*self.known_plan()?),
+            tasks: TaskTally::of(&*self.known_plan()?),
         };
-        self.record(Record::RolledBack(discarded), Durability::Eventual)
+        self.record(JournalRecord::RolledBack(discarded), Durability::Eventual)
     }
 
     /// Why the attempt failed, for people and for the context agent. What was written about the task
@@ -259,7 +263,7 @@ impl Session<'_> {
     }
 
     /// A landing that did not come to its end may have told the plan already that the task is done.
-    fn unland(&mut self, run: &AttemptRun, why: &Failure) -> Result<(), DriveError> {
+    fn unland(&mut self, run: &AttemptRun, why: &AttemptFailure) -> Result<(), DriveError> {
         let open = self.history.open.as_ref();
         let open = open.filter(|open| open.started.attempt == run.started.attempt);
         let Some(intent) = open.and_then(|open| open.intent.clone()) else { return Ok(()) };
@@ -277,14 +281,14 @@ impl Session<'_> {
 }
 
 /// Times as the plan shows them.
-struct Times {
+struct LandingTimes {
     started: String,
     took: String,
     at: String,
 }
 
-impl Times {
-    fn now(session: &Session<'_>, run: &AttemptRun) -> Self {
+impl LandingTimes {
+    fn now(session: &RunSession<'_>, run: &AttemptRun) -> Self {
         let seconds = session.clock.now().duration_since(run.started_at).as_secs().max(0);
         let started = run.started_at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M").to_string();
         let took = match (seconds / 60, seconds % 60) {
@@ -294,9 +298,15 @@ impl Times {
         Self { started, took, at: session.clock.stamp() }
     }
 
-    fn note<'t>(&'t self, task: &'t Id, iteration: u32, summary: &'t str, keep: usize) -> Note<'t> {
+    fn note<'t>(
+        &'t self,
+        task: &'t Id,
+        iteration: u32,
+        summary: &'t str,
+        keep: usize,
+    ) -> AttemptNote<'t> {
         let Self { started, took, at } = self;
-        Note { task, iteration, started, took, summary, story: "", at, keep }
+        AttemptNote { task, iteration, started, took, summary, story: "", at, keep }
     }
 }
 

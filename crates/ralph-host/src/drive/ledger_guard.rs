@@ -19,13 +19,13 @@ use ralph_core::cycle::RunCommand;
 use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 
 use super::error::DriveError;
-use super::guard::{self, Editor};
+use super::guard::{self, PlanEditor};
 use super::home_guard::HomeGuard;
-use super::session::Session;
-use super::working_tree::{FoundInLane, landed_tasks};
+use super::session::RunSession;
+use super::working_tree::{LaneBeforeAgent, landed_tasks};
 use crate::FileError;
 use crate::handoff_files;
-use crate::run_ledger::{HomeFile, read_from_lane};
+use crate::run_ledger::{HomeLedgerFile, read_from_lane};
 use crate::store::{self, drop_view, free_name, put_aside, put_view};
 
 /// Ledger files that are guarded. The newest handoffs and the next one are guarded too.
@@ -42,27 +42,27 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 pub(super) type WrittenFiles = BTreeMap<&'static str, Result<Option<Vec<u8>>, FileError>>;
 
 /// State of a file: inode, length, modification time and change time.
-type Stamp = (u64, u64, i64, i64, i64, i64);
+type LedgerFileStamp = (u64, u64, i64, i64, i64, i64);
 
 /// State of the ledger and of the lane before an agent runs.
-pub(super) struct FoundByAgent {
+pub(super) struct StateBeforeAgent {
     pub(super) plan: String,
     /// State of the guarded ledger files, by name.
-    files: BTreeMap<String, KeptFile>,
+    files: BTreeMap<String, GuardedFile>,
     /// Edits in home that are older than the agent.
-    home: Vec<HomeFile>,
-    pub(super) lane: FoundInLane,
+    home: Vec<HomeLedgerFile>,
+    pub(super) lane: LaneBeforeAgent,
 }
 
-struct KeptFile {
-    stamp: Option<Stamp>,
+struct GuardedFile {
+    stamp: Option<LedgerFileStamp>,
     bytes: Option<Vec<u8>>,
 }
 
 /// The end of the name of a file that was put back, in `.ralph/context`.
-pub(super) struct CopyName(String);
+pub(super) struct RestoredCopySuffix(String);
 
-impl CopyName {
+impl RestoredCopySuffix {
     pub(super) fn of_iteration(iteration: u32) -> Self {
         Self(format!("of-iteration-{iteration}"))
     }
@@ -73,7 +73,7 @@ impl CopyName {
     }
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
+fn stamp(path: &Path) -> Option<LedgerFileStamp> {
     let meta = fs::symlink_metadata(path).ok()?;
     let (modified, changed) =
         ((meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec()));
@@ -92,7 +92,7 @@ pub(super) fn keep_copy(
     project_root: &Path,
     name: &str,
     bytes: Option<&[u8]>,
-    copy: &CopyName,
+    copy: &RestoredCopySuffix,
 ) -> Result<(), FileError> {
     let copy = copy.path(project_root, name);
     bytes.map_or(Ok(()), |bytes| put_view(&free_name(&copy), bytes))
@@ -105,7 +105,7 @@ fn put_back_at(
     path: &Path,
     name: &str,
     was: Option<&[u8]>,
-    copy: &CopyName,
+    copy: &RestoredCopySuffix,
 ) -> Result<bool, FileError> {
     let copy = copy.path(project_root, name);
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir()) {
@@ -126,19 +126,19 @@ fn put_back_at(
     Ok(true)
 }
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// An agent is about to run: give it what it needs, and remember what it may not change.
-    pub(super) fn let_agent_in(&mut self) -> Result<FoundByAgent, DriveError> {
+    pub(super) fn let_agent_in(&mut self) -> Result<StateBeforeAgent, DriveError> {
         let plan = self.plan.watch()?;
         let mut files = BTreeMap::new();
         for name in guarded_files(self.history.iteration) {
             let path = self.project.ledger_file(&name);
             let stamp = stamp(&path);
             let kept = match stamp {
-                None => Some(KeptFile { stamp, bytes: None }),
+                None => Some(GuardedFile { stamp, bytes: None }),
                 Some((_, length, ..)) if length > LARGEST => None,
                 // Unguarded is better than not at all.
-                Some(_) => store::read(&path).ok().map(|bytes| KeptFile { stamp, bytes }),
+                Some(_) => store::read(&path).ok().map(|bytes| GuardedFile { stamp, bytes }),
             };
             files.extend(kept.map(|kept| (name, kept)));
         }
@@ -147,18 +147,18 @@ impl Session<'_> {
         if self.kind == RunCommand::Agent || inbox.exists() {
             let _unguarded = self.plan.store().hold(&inbox);
         }
-        Ok(FoundByAgent { plan, files, home, lane: self.let_in()? })
+        Ok(StateBeforeAgent { plan, files, home, lane: self.let_in()? })
     }
 
     /// Undo the changes to the ledger that an agent was not allowed to make. Call it when the agent ended.
     pub(super) fn restore_ledger(
         &mut self,
-        found: &FoundByAgent,
+        found: &StateBeforeAgent,
         role: AgentRole,
-        by: &Editor,
+        by: &PlanEditor,
     ) -> Result<(), DriveError> {
         let root = self.project.root().to_owned();
-        let copy = CopyName::of_iteration(by.iteration);
+        let copy = RestoredCopySuffix::of_iteration(by.iteration);
         let mut names = Vec::new();
         for (name, kept) in &found.files {
             let path = self.project.ledger_file(name);
@@ -190,8 +190,8 @@ impl Session<'_> {
     /// The same for home's files. Call it when the run's own plan is as it has to be.
     pub(super) fn guard_home(
         &mut self,
-        found: &FoundByAgent,
-        by: &Editor,
+        found: &StateBeforeAgent,
+        by: &PlanEditor,
     ) -> Result<(), DriveError> {
         let (landed, at) = (landed_tasks(&self.history), self.clock.stamp());
         let (project, repo, plan) = (&self.project, &self.repo, &self.plan);
@@ -205,7 +205,7 @@ impl Session<'_> {
 
     /// After the backend: the plan as ralph left it, with what others may change kept. `text` is the
     /// plan as it was when the backend began. What came through ralph's own commands stays.
-    pub(super) fn guard_plan(&mut self, text: &str, by: &Editor) -> Result<(), DriveError> {
+    pub(super) fn guard_plan(&mut self, text: &str, by: &PlanEditor) -> Result<(), DriveError> {
         if self.plan.is_still(text)? {
             return Ok(());
         }

@@ -9,12 +9,12 @@ use crate::store::{add_to_view, drop_view};
 
 /// A line each for what happens, as much as is wanted.
 #[derive(Clone, Debug)]
-pub(super) struct Log {
+pub(super) struct LoopLog {
     path: PathBuf,
     level: LogLevel,
 }
 
-impl Log {
+impl LoopLog {
     /// The log of the project at `root`.
     pub(super) fn of(root: &Path, config: &Config) -> Self {
         Self { path: root.join(&config.log_file), level: config.log_level }
@@ -34,7 +34,7 @@ impl Log {
 
 /// Subject of a log. The name of the log file begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogOf {
+pub enum LogSubject {
     /// A run of a backend in a loop.
     Stage,
     /// A backend that was tried alone.
@@ -43,7 +43,7 @@ pub enum LogOf {
     Agent,
 }
 
-impl LogOf {
+impl LogSubject {
     /// Return the prefix of the names of these logs.
     pub fn prefix(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl LogOf {
 }
 
 /// Remove the oldest logs of a kind, so that `keep` of them are left, each with its prompt.
-pub fn prune_logs(directory: &Path, kind: LogOf, keep: u32) {
+pub fn prune_logs(directory: &Path, kind: LogSubject, keep: u32) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let mut logs: Vec<_> = entries
         .flatten()

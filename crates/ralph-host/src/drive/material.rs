@@ -2,20 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::backend::Supports;
-use ralph_core::config::{Config, Mode};
-use ralph_core::cycle::{BackendEnd, History, Record};
-use ralph_core::format::{Format, progress};
+use ralph_core::backend::BackendFeatures;
+use ralph_core::config::{Config, MemoryMode};
+use ralph_core::cycle::{BackendEnd, History, JournalRecord};
+use ralph_core::format::{PlanFormat, progress};
 use ralph_core::gate::Gate;
 use ralph_core::memory::index::MARKDOWN_FILE;
-use ralph_core::plan::{Plan, State, Task};
+use ralph_core::plan::{Plan, Task, TaskState};
 use ralph_core::prompt::{
-    Material, Prompt, Rejection, Setback, Spec, Templates, assemble, skills_beside,
+    BudgetedPrompt, FailureDetail, PromptMaterial, PromptSpec, PromptTemplates, RejectedApproach,
+    assemble, skills_beside,
 };
 
 use super::attempt::AttemptRun;
 use super::error::DriveError;
-use super::session::Session;
+use super::session::RunSession;
 use crate::prompt_files;
 use crate::redaction::put_log;
 use crate::store::Durability;
@@ -44,15 +45,15 @@ pub(super) struct PromptText {
 }
 
 /// A prompt, and what else came of making it.
-pub(super) struct Made {
-    pub(super) prompt: Prompt,
+pub(super) struct RenderedPrompt {
+    pub(super) prompt: BudgetedPrompt,
     pub(super) system: Option<String>,
     /// Path to which the complete prompt is written when the prompt was shortened.
     pub(super) whole_file: String,
     pub(super) warnings: Vec<String>,
 }
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Build the prompt of an attempt. `text` is the text of the plan; `prepared` is the prompt that a
     /// context agent wrote.
     pub(super) fn prompt(
@@ -84,13 +85,13 @@ impl Session<'_> {
             put_log(&self.project.root().join(&made.whole_file), whole)?;
         }
         if !made.prompt.left_out.is_empty() {
-            self.record(Record::PromptTruncated(made.prompt.size()), Durability::Eventual)?;
+            self.record(JournalRecord::PromptTruncated(made.prompt.size()), Durability::Eventual)?;
         }
         Ok(PromptText { text: made.prompt.text, system: made.system })
     }
 
     /// The templates of the project; what does not work of them is told.
-    pub(super) fn templates(&mut self) -> Result<Templates, DriveError> {
+    pub(super) fn templates(&mut self) -> Result<PromptTemplates, DriveError> {
         let loaded = prompt_files::templates(self.project.root())?;
         for warning in &loaded.warnings {
             self.warn(warning);
@@ -106,21 +107,23 @@ impl PromptSource<'_> {
         task: &Task,
         plan: &Plan,
         text: &str,
-        can: Supports,
-    ) -> Result<Made, DriveError> {
+        can: BackendFeatures,
+    ) -> Result<RenderedPrompt, DriveError> {
         let mut material = self.material(task, plan, text);
         let mut warnings = self.add_memory(task, &mut material);
         let memory = &self.config.memory;
         let budget = match self.config.mode {
-            Mode::HandoffOnly => memory.context_budget_tokens,
-            Mode::HandoffPlusIndex | Mode::AgentOrchestrated => memory.context_budget_tokens_hpi,
+            MemoryMode::HandoffOnly => memory.context_budget_tokens,
+            MemoryMode::HandoffPlusIndex | MemoryMode::AgentOrchestrated => {
+                memory.context_budget_tokens_hpi
+            }
         };
         let budget = usize::try_from(budget.get()).unwrap_or(usize::MAX);
         let system = can.system.then(|| skills_beside(&mut material, budget)).flatten();
         let templates = prompt_files::templates(self.root)?;
         warnings.extend(templates.warnings);
         let prompt = assemble(&material, &templates.value, budget)?;
-        Ok(Made { prompt, system, whole_file: material.whole_file, warnings })
+        Ok(RenderedPrompt { prompt, system, whole_file: material.whole_file, warnings })
     }
 
     /// The prompt that a context agent wrote, with what every prompt says.
@@ -136,14 +139,14 @@ impl PromptSource<'_> {
         Ok(ralph_core::prompt::prepared(&material, &templates, prepared)?)
     }
 
-    fn material(&self, task: &Task, plan: &Plan, text: &str) -> Material {
-        let mut material = Material::new(plan.format, self.plan.to_owned(), task.clone());
+    fn material(&self, task: &Task, plan: &Plan, text: &str) -> PromptMaterial {
+        let mut material = PromptMaterial::new(plan.format, self.plan.to_owned(), task.clone());
         material.mode = self.config.mode;
         material.spec = spec_of(plan, task, text);
         material.completed = completed(plan, task);
         material.gates = self.gates.to_vec();
         material.operator_notes = self.history.notes_for_prompt().to_vec();
-        if plan.format == Format::Progress {
+        if plan.format == PlanFormat::Progress {
             material.recent_attempts =
                 progress::read(text).map(|file| file.attempts).unwrap_or_default();
         }
@@ -152,22 +155,21 @@ impl PromptSource<'_> {
     }
 
     /// Add the failures of earlier attempts at this task.
-    fn add_failures(&self, task: &Task, material: &mut Material) {
+    fn add_failures(&self, task: &Task, material: &mut PromptMaterial) {
         let failures = self.history.failures(task.id.as_str());
         material.rejections = failures
             .iter()
-            .map(|(view, failure)| Rejection {
+            .map(|(view, failure)| RejectedApproach {
                 tried: view.backend.as_ref().map(|b| b.account().to_owned()).unwrap_or_default(),
                 why: failure.message.clone(),
             })
             .collect();
         if failures.is_empty() {
             // A fresh clone has no history, but the plan remembers.
-            material.rejections.extend(
-                task.reject
-                    .iter()
-                    .map(|why| Rejection { tried: "an earlier attempt".into(), why: why.clone() }),
-            );
+            material.rejections.extend(task.reject.iter().map(|why| RejectedApproach {
+                tried: "an earlier attempt".into(),
+                why: why.clone(),
+            }));
         }
         // A crash answers nothing: what the gates said before it has not been read yet.
         for (view, failure) in failures.iter().rev() {
@@ -177,7 +179,7 @@ impl PromptSource<'_> {
             let is_told = !material.gate_failures.is_empty() && !forbidden;
             if !is_told && material.setbacks.len() < MOST_SETBACKS {
                 let log = view.started.log.clone();
-                material.setbacks.insert(0, Setback { failure: (*failure).clone(), log });
+                material.setbacks.insert(0, FailureDetail { failure: (*failure).clone(), log });
             }
             if !material.gate_failures.is_empty() {
                 break;
@@ -190,33 +192,33 @@ impl PromptSource<'_> {
 }
 
 /// The spec a task belongs to, as far as the plan describes it.
-fn spec_of(plan: &Plan, task: &Task, text: &str) -> Spec {
-    if plan.format == Format::Progress {
+fn spec_of(plan: &Plan, task: &Task, text: &str) -> PromptSpec {
+    if plan.format == PlanFormat::Progress {
         let file = progress::read(text).unwrap_or_default();
         let context = [file.analysis, file.testing_strategy];
         let context = context.iter().filter(|t| !t.is_empty()).cloned().collect::<Vec<_>>();
         let name = plan.title.clone().unwrap_or_default();
-        return Spec { name, context: context.join("\n\n"), ..Spec::default() };
+        return PromptSpec { name, context: context.join("\n\n"), ..PromptSpec::default() };
     }
     let Some(id) = task.spec.as_deref().or(plan.current_spec.as_deref()) else {
-        return Spec::default();
+        return PromptSpec::default();
     };
     match plan.specs.iter().find(|spec| spec.id == id) {
-        Some(spec) => Spec {
+        Some(spec) => PromptSpec {
             name: spec.name.clone().unwrap_or_else(|| id.to_owned()),
             file: spec.file.clone().unwrap_or_default(),
             context: spec.context.clone().unwrap_or_default(),
             accept: spec.accept.clone(),
         },
-        None => Spec { name: id.to_owned(), ..Spec::default() },
+        None => PromptSpec { name: id.to_owned(), ..PromptSpec::default() },
     }
 }
 
 /// Complete tasks of the same spec, where the format keeps them together.
 fn completed(plan: &Plan, task: &Task) -> Vec<String> {
-    if plan.format != Format::Implementation {
+    if plan.format != PlanFormat::Implementation {
         return Vec::new();
     }
-    let done = plan.tasks.iter().filter(|t| t.spec == task.spec && t.state == State::Accepted);
+    let done = plan.tasks.iter().filter(|t| t.spec == task.spec && t.state == TaskState::Accepted);
     done.map(|t| t.name.clone()).collect()
 }

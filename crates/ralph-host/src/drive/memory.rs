@@ -1,19 +1,21 @@
 //! Memory between attempts: write it after an attempt, and give it to the next one.
 
-use ralph_core::backend::Outcome;
-use ralph_core::claim::{Claim, Reply};
-use ralph_core::config::Mode;
-use ralph_core::cycle::{Candidate, ChangedPath, PathChange, PlanAmended, Record, Started};
+use ralph_core::backend::BackendOutcome;
+use ralph_core::claim::{AgentReply, Claim};
+use ralph_core::config::MemoryMode;
+use ralph_core::cycle::{
+    AmendmentRecord, AttemptStart, Candidate, ChangedPath, JournalRecord, PathChange,
+};
 use ralph_core::format::codec;
-use ralph_core::handoff::{self, FileTouched, Handoff};
+use ralph_core::handoff::{self, Handoff, TouchedFile};
 use ralph_core::memory::amendment_lines;
 use ralph_core::plan::{self, AmendmentOutcome, Plan, Task};
-use ralph_core::prompt::Material;
+use ralph_core::prompt::PromptMaterial;
 
 use super::attempt::AttemptRun;
 use super::error::DriveError;
 use super::material::PromptSource;
-use super::session::Session;
+use super::session::RunSession;
 use crate::redaction::put_log;
 use crate::store::{Durability, add_to_view, drop_view, put_view};
 use crate::{handoff_files, prompt_files};
@@ -26,7 +28,7 @@ const AMENDMENTS: &str = ".ralph/logs/amendments.log";
 
 impl PromptSource<'_> {
     /// Handoffs, skills and the knowledge index. Returns what a person should know.
-    pub(super) fn add_memory(&self, task: &Task, material: &mut Material) -> Vec<String> {
+    pub(super) fn add_memory(&self, task: &Task, material: &mut PromptMaterial) -> Vec<String> {
         let last = self.history.iteration.saturating_sub(self.history.open.is_some().into());
         let find = |is_wanted: &dyn Fn(&Handoff) -> bool| {
             handoff_files::latest(self.root, last.into(), is_wanted)
@@ -35,7 +37,7 @@ impl PromptSource<'_> {
         let skills = prompt_files::skills(self.root, &task.skills);
         let mut warnings = latest.warnings;
         warnings.extend(skills.warnings);
-        if self.config.mode != Mode::HandoffOnly {
+        if self.config.mode != MemoryMode::HandoffOnly {
             let index = prompt_files::knowledge_index(&self.index);
             warnings.extend(index.warnings);
             material.index = index.value;
@@ -51,17 +53,17 @@ impl PromptSource<'_> {
     }
 }
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Keep the attempt's handoff under its number; one is made up when there is none. Returns the file
     /// and its length, where the agent itself wrote it.
     pub(super) fn keep_handoff(
         &mut self,
         run: &AttemptRun,
-        reply: &Reply,
+        reply: &AgentReply,
         candidate: &Candidate,
-        outcome: &Outcome,
+        outcome: &BackendOutcome,
     ) -> Result<(Option<String>, u64), DriveError> {
-        if matches!(outcome, Outcome::RateLimit { .. } | Outcome::Cancelled) {
+        if matches!(outcome, BackendOutcome::RateLimit { .. } | BackendOutcome::Cancelled) {
             return Ok((None, 0));
         }
         let (task, files) = (&run.task.id, candidate.paths.iter().map(touched).collect());
@@ -100,7 +102,7 @@ impl Session<'_> {
         let (before, after) = self.plan.change(|plan, text| {
             let mut word = || ids.word(4);
             let codec = codec(plan.format);
-            let by = plan::Amender { current: Some(&current), used, at: &now };
+            let by = plan::AmendmentAuthor { current: Some(&current), used, at: &now };
             let (new, made) = plan::amend(codec, text, &handoff.plan_amendments, by, &mut word)?;
             outcomes = made;
             Ok(new)
@@ -125,7 +127,7 @@ impl Session<'_> {
             return Ok(());
         }
         let now = self.read_plan()?.plan;
-        let known = plan::Lookup::new(before);
+        let known = plan::PlanLookup::new(before);
         let new = now.tasks.iter().filter(|task| known.task(&task.id).is_none());
         self.record_amendments(run, new.map(AmendmentOutcome::added).collect())
     }
@@ -139,18 +141,18 @@ impl Session<'_> {
         if outcomes.is_empty() {
             return Ok(());
         }
-        let Started { attempt, iteration, task, .. } = run.started.clone();
+        let AttemptStart { attempt, iteration, task, .. } = run.started.clone();
         let log = amendment_lines(&self.clock.stamp(), iteration, &task, &outcomes);
         add_to_view(&self.project.root().join(AMENDMENTS), log.as_bytes())?;
-        let amended = PlanAmended { attempt, iteration, task, outcomes };
-        self.record(Record::Amended(amended), Durability::Eventual)
+        let amended = AmendmentRecord { attempt, iteration, task, outcomes };
+        self.record(JournalRecord::Amended(amended), Durability::Eventual)
     }
 }
 
-fn touched(changed: &ChangedPath) -> FileTouched {
+fn touched(changed: &ChangedPath) -> TouchedFile {
     let action = match changed.change {
         PathChange::Deleted => "deleted",
         PathChange::Written => "modified",
     };
-    FileTouched { path: changed.path.to_string(), action: action.into() }
+    TouchedFile { path: changed.path.to_string(), action: action.into() }
 }

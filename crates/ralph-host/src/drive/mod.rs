@@ -63,29 +63,35 @@ mod working_tree;
 
 pub use agent::{AgentEnd, AgentOptions, agent, discard_spec, is_begun};
 pub use backend_mailbox::{BackendCommands, CallerRole, MailboxCaller};
-pub use construct::{Goal, PlanPreview, Planned, Planning, construct, plan, preview_plan};
+pub use construct::{
+    ConstructGoal, PlannerPreview, PlanningRequest, PlanningResult, construct, plan, preview_plan,
+};
 pub use error::DriveError;
-pub use forget::{Forgotten, Warnings, forget};
+pub use forget::{ForgottenAttempt, WarningCollector, forget};
 pub use guard::mend_ledger;
 pub use land::{LandAction, LandReport, land};
-pub use listener::Listener;
-pub use log::{LogOf, prune_logs};
-pub use preview::{CommandLine, Input, Look, Next, Preview, preview};
+pub use listener::LoopListener;
+pub use log::{LogSubject, prune_logs};
+pub use preview::{
+    BackendCommandLine, BackendStdin, BuildPreview, PreviewInputs, PreviewedStep, preview,
+};
 pub use run_end::{retirement, underway};
-pub use session::{ATTEMPT_VARIABLE, Options, Setup, TASK_VARIABLE};
-pub use signals::Signals;
+pub use session::{ATTEMPT_VARIABLE, RunOptions, RunSetup, TASK_VARIABLE};
+pub use signals::ReceivedSignals;
 
-use ralph_core::cycle::{End, Fate, Limits, OnceEnd, Progress, RunCommand, Step, next_step};
-use ralph_core::plan::{Trust, next_task};
+use ralph_core::cycle::{
+    AttemptState, BuildLimits, BuildProgress, BuildStep, LoopEnd, OnceResult, RunCommand, next_step,
+};
+use ralph_core::plan::{DependencyTrust, next_task};
 
-use crate::proc::Runner;
-use error::Halt;
-use session::Session;
+use crate::proc::JobRunner;
+use error::LoopHalt;
+use session::RunSession;
 
 /// Work on a plan, one task at a time, until nothing is left or something says stop. Returns the exit code.
-pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<u8, DriveError> {
+pub fn build(mut setup: RunSetup, listener: &mut dyn LoopListener) -> Result<u8, DriveError> {
     let runner = runner(&mut setup);
-    let mut session = Session::open(setup, RunCommand::Build, &runner, listener)?;
+    let mut session = RunSession::open(setup, RunCommand::Build, &runner, listener)?;
     let mut end = session.recover()?;
     if session.has_work()? {
         session.preflight()?;
@@ -103,38 +109,38 @@ pub fn build(mut setup: Setup, listener: &mut dyn Listener) -> Result<u8, DriveE
 }
 
 /// Create the runner of a loop. Its programs carry the marks of the run and of the place.
-fn runner(setup: &mut Setup) -> Runner {
+fn runner(setup: &mut RunSetup) -> JobRunner {
     let place = setup.project.git_dir().unwrap_or(setup.project.root());
     let secrets = setup.config.notify.iter().filter_map(|to| to.url_env.clone());
     let secrets: Vec<_> = secrets.map(Into::into).collect();
-    Runner::new(setup.ids.ulid(setup.clock.now())).at(place).hiding(secrets)
+    JobRunner::new(setup.ids.ulid(setup.clock.now())).at(place).hiding(secrets)
 }
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Whether a task could be worked on.
     fn has_work(&mut self) -> Result<bool, DriveError> {
-        Ok(next_task(&self.read_plan()?.plan, Trust::Verified).is_some())
+        Ok(next_task(&self.read_plan()?.plan, DependencyTrust::Verified).is_some())
     }
 
     /// Work on the next task. Returns what ends the run, if something does.
-    fn one_task(&mut self) -> Result<Option<End>, DriveError> {
-        if let Some(end) = Halt::end_of(self.heed_operator())? {
+    fn one_task(&mut self) -> Result<Option<LoopEnd>, DriveError> {
+        if let Some(end) = LoopHalt::end_of(self.heed_operator())? {
             return Ok(Some(end));
         }
         match self.next()? {
-            Step::Run(task) => Halt::end_of(self.attempt(*task)),
-            Step::End(end) => Ok(Some(end)),
+            BuildStep::Run(task) => LoopHalt::end_of(self.attempt(*task)),
+            BuildStep::End(end) => Ok(Some(end)),
         }
     }
 
     /// Decide the next step from the current plan and the progress of this run.
-    fn next(&mut self) -> Result<Step, DriveError> {
+    fn next(&mut self) -> Result<BuildStep, DriveError> {
         if self.kind == RunCommand::Build {
             // A person may have added a task to a plan whose tasks are done.
             self.take_over_edits()?;
         }
         let loaded = self.read_plan()?;
-        let limits = Limits {
+        let limits = BuildLimits {
             iterations: match self.kind {
                 // Iterations of a construct are cycles, and it counts them itself.
                 RunCommand::Construct | RunCommand::Agent => u32::MAX,
@@ -146,20 +152,22 @@ impl Session<'_> {
             once: self.options.once,
         };
         let last = self.history.of_run().next_back().map(|view| &view.fate);
-        let progress = Progress {
+        let progress = BuildProgress {
             once: match last {
-                Some(Fate::Landed { .. }) if limits.once => Some(OnceEnd::Landed),
-                Some(Fate::Failed { .. }) if limits.once => Some(OnceEnd::Failed),
+                Some(AttemptState::Landed { .. }) if limits.once => Some(OnceResult::Landed),
+                Some(AttemptState::Failed { .. }) if limits.once => Some(OnceResult::Failed),
                 _ => None,
             },
             signal: self.stop_signal(),
             stop_asked: self.mailbox.stop_asked(),
             trust: match self.kind {
-                RunCommand::Build | RunCommand::Plan | RunCommand::Land => Trust::Verified,
-                RunCommand::Construct | RunCommand::Agent => Trust::Claimed,
+                RunCommand::Build | RunCommand::Plan | RunCommand::Land => {
+                    DependencyTrust::Verified
+                }
+                RunCommand::Construct | RunCommand::Agent => DependencyTrust::Claimed,
             },
             only: self.options.task.clone(),
-            ..Progress::of(&self.history)
+            ..BuildProgress::of(&self.history)
         };
         Ok(next_step(&loaded.plan, &limits, &progress))
     }

@@ -5,14 +5,14 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ralph_core::format::{self, EditError, Format};
+use ralph_core::format::{self, EditError, PlanFormat};
 use ralph_core::plan::Plan;
 
 use super::error::DriveError;
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 use crate::plan_store::{self, PlanError};
 use crate::project::Project;
-use crate::store::{Kind, Said, Store, Syncing, Torn};
+use crate::store::{BackgroundSync, LedgerFileKind, LedgerStore, StoredAgentClaims, TornLine};
 
 /// Plan file in use, with the text and the plan that were last read or written.
 #[derive(Debug)]
@@ -20,17 +20,17 @@ pub(super) struct PlanFile {
     pub(super) path: PathBuf,
     /// As people call it, and relative to the root where it is below it.
     pub(super) shown: String,
-    store: Store,
-    missing: Missing,
+    store: LedgerStore,
+    missing: MissingPlanPolicy,
     /// The last text that was read or written, and what it says: a long plan takes long to parse.
     seen: RefCell<Option<(Rc<str>, Rc<Plan>)>>,
     /// The last change may still be on its way to the disk.
-    syncing: RefCell<Syncing>,
+    syncing: RefCell<BackgroundSync>,
 }
 
 /// Meaning of a plan file that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(super) enum MissingPlanPolicy {
     /// Nobody has planned anything: an error.
     Error,
     /// A plan that is about to be made.
@@ -39,7 +39,7 @@ pub(super) enum Missing {
 
 /// Source of the changes to a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum PlanChangeOrigin {
     /// Commands of ralph, and nothing else.
     Ralph,
     /// Plan that was edited by hand.
@@ -48,15 +48,20 @@ pub(super) enum Origin {
 
 /// A plan as it is on disk.
 #[derive(Clone, Debug)]
-pub(super) struct Loaded {
+pub(super) struct PlanOnDisk {
     pub(super) plan: Rc<Plan>,
     /// An unfinished last line that was moved away.
-    pub(super) torn: Option<Torn>,
+    pub(super) torn: Option<TornLine>,
 }
 
 impl PlanFile {
     /// The plan at `path`, or the copy of it that the open run has.
-    pub(super) fn new(project: &Project, path: &Path, store: Store, missing: Missing) -> Self {
+    pub(super) fn new(
+        project: &Project,
+        path: &Path,
+        store: LedgerStore,
+        missing: MissingPlanPolicy,
+    ) -> Self {
         let path = project.ledger_path(path);
         let shown = project.relative_path(&path);
         let (seen, syncing) = (RefCell::default(), RefCell::default());
@@ -69,16 +74,16 @@ impl PlanFile {
     }
 
     /// The ledger that it belongs to.
-    pub(super) fn store(&self) -> &Store {
+    pub(super) fn store(&self) -> &LedgerStore {
         &self.store
     }
 
-    pub(super) fn read(&self) -> Result<Loaded, DriveError> {
-        let read = self
-            .store
-            .read(&self.path, Kind::of(&self.path), |bytes| self.load(self.or_empty(bytes)?))?;
+    pub(super) fn read(&self) -> Result<PlanOnDisk, DriveError> {
+        let read = self.store.read(&self.path, LedgerFileKind::of(&self.path), |bytes| {
+            self.load(self.or_empty(bytes)?)
+        })?;
         let (_, plan) = read.value;
-        Ok(Loaded { plan, torn: read.torn })
+        Ok(PlanOnDisk { plan, torn: read.torn })
     }
 
     /// Return the plan as it was last read or written by this process.
@@ -108,21 +113,23 @@ impl PlanFile {
         let (made, nonsense) = (RefCell::new(None), RefCell::new(None));
         // Nobody has seen the new text yet, and the disk is busy with it: time to see what it says.
         let ready = || {
-            let said = made.take().map(|(format, new): (Format, Rc<str>)| self.parse(format, &new));
+            let said =
+                made.take().map(|(format, new): (PlanFormat, Rc<str>)| self.parse(format, &new));
             match said.transpose() {
                 Ok(_) => ready(),
                 Err(e) => {
                     *nonsense.borrow_mut() = Some(e);
-                    Err(FileError::io(Action::Write, &self.path)(ErrorKind::InvalidData.into()))
+                    Err(FileError::io(FileAction::Write, &self.path)(ErrorKind::InvalidData.into()))
                 }
             }
         };
-        let updated = self.store.update_when(&self.path, Kind::of(&self.path), ready, |bytes| {
-            let (text, plan) = self.load(self.or_empty(bytes)?)?;
-            let new = change(&plan, &text).map_err(|e| self.edit(&e))?;
-            *made.borrow_mut() = Some((plan.format, Rc::from(new.as_str())));
-            Ok::<_, DriveError>((new.clone(), (text.to_string(), new)))
-        });
+        let updated =
+            self.store.update_when(&self.path, LedgerFileKind::of(&self.path), ready, |bytes| {
+                let (text, plan) = self.load(self.or_empty(bytes)?)?;
+                let new = change(&plan, &text).map_err(|e| self.edit(&e))?;
+                *made.borrow_mut() = Some((plan.format, Rc::from(new.as_str())));
+                Ok::<_, DriveError>((new.clone(), (text.to_string(), new)))
+            });
         let (updated, syncing) = updated.map_err(|e| nonsense.take().unwrap_or(e))?;
         *self.syncing.borrow_mut() = syncing;
         Ok(updated.value)
@@ -130,7 +137,11 @@ impl PlanFile {
 
     /// Wait until the last change is on the disk.
     pub(super) fn wait(&self) -> Result<(), DriveError> {
-        Ok(self.syncing.borrow_mut().wait().map_err(FileError::io(Action::Write, &self.path))?)
+        Ok(self
+            .syncing
+            .borrow_mut()
+            .wait()
+            .map_err(FileError::io(FileAction::Write, &self.path))?)
     }
 
     /// A backend is about to run: from now on it is known who changes the plan. Returns its text.
@@ -147,12 +158,12 @@ impl PlanFile {
     /// it so. Whatever bytes it has, `decide` sees them all.
     pub(super) fn settle<T>(
         &self,
-        decide: impl FnOnce(Option<&[u8]>, Origin) -> (String, T),
+        decide: impl FnOnce(Option<&[u8]>, PlanChangeOrigin) -> (String, T),
     ) -> Result<T, DriveError> {
-        let updated = self.store.update(&self.path, Kind::Document, |bytes| {
+        let updated = self.store.update(&self.path, LedgerFileKind::Document, |bytes| {
             let origin = match bytes {
-                Some(bytes) if self.store.is_unbroken(&self.path, bytes) => Origin::Ralph,
-                _ => Origin::Anybody,
+                Some(bytes) if self.store.is_unbroken(&self.path, bytes) => PlanChangeOrigin::Ralph,
+                _ => PlanChangeOrigin::Anybody,
             };
             Ok::<_, DriveError>(decide(bytes, origin))
         })?;
@@ -171,7 +182,7 @@ impl PlanFile {
     }
 
     /// Return the claim, handoff and additions that the backend sent with ralph's own commands.
-    pub(super) fn said(&self, attempt: &str) -> Result<Said, DriveError> {
+    pub(super) fn said(&self, attempt: &str) -> Result<StoredAgentClaims, DriveError> {
         Ok(self.store.said(attempt)?)
     }
 
@@ -208,7 +219,7 @@ impl PlanFile {
         self.parse(format, text)
     }
 
-    fn parse(&self, format: Format, text: &str) -> Result<(Rc<str>, Rc<Plan>), DriveError> {
+    fn parse(&self, format: PlanFormat, text: &str) -> Result<(Rc<str>, Rc<Plan>), DriveError> {
         let codec = format::codec(format);
         let known = self.seen.borrow().clone().filter(|(_, plan)| plan.format == format);
         let plan = match &known {
@@ -229,8 +240,8 @@ impl PlanFile {
     fn or_empty<'b>(&self, bytes: Option<&'b [u8]>) -> Result<&'b [u8], DriveError> {
         match (bytes, self.missing) {
             (Some(bytes), _) => Ok(bytes),
-            (None, Missing::Empty) => Ok(&[]),
-            (None, Missing::Error) => Err(self.missing()),
+            (None, MissingPlanPolicy::Empty) => Ok(&[]),
+            (None, MissingPlanPolicy::Error) => Err(self.missing()),
         }
     }
 
@@ -244,7 +255,7 @@ impl PlanFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Holder;
+    use crate::store::LockHolder;
 
     #[test]
     fn a_change_that_makes_nonsense_of_a_plan_is_refused_and_the_file_stays() {
@@ -253,8 +264,8 @@ mod tests {
         let before = "{\"t\":\"task\",\"id\":\"t-1\",\"name\":\"one\",\"s\":\"p\"}\n";
         crate::store::replace(&path, before.as_bytes()).unwrap();
         let project = Project::discover(place.path()).unwrap();
-        let store = Store::new(place.path().join("state"), Holder::this_process("now"));
-        let plan = PlanFile::new(&project, &path, store, Missing::Error);
+        let store = LedgerStore::new(place.path().join("state"), LockHolder::this_process("now"));
+        let plan = PlanFile::new(&project, &path, store, MissingPlanPolicy::Error);
         // A record that is added at the end, and a text that takes the place of another.
         for new in [format!("{before}nonsense\n"), "nonsense\n".to_owned()] {
             let error = plan.change(|_, _| Ok(new)).unwrap_err().to_string();

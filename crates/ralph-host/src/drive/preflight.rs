@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 
-use ralph_core::config::{CommitLedger, StageName};
+use ralph_core::config::{LedgerCommitPolicy, StageName};
 use ralph_core::cycle::{AttemptBase, RunCommand};
 use ralph_core::gate::{Gate, StartRequirement, start_requirements};
 use ralph_core::init::CONVENTIONAL_PREFIX;
@@ -12,8 +12,8 @@ use ralph_core::text::{clip, shell_word};
 
 use super::error::DriveError;
 use super::landing::attempt_subject;
-use super::session::{Session, stage_choice};
-use crate::choice::{ChoiceError, Place};
+use super::session::{RunSession, stage_choice};
+use crate::choice::{BackendChoiceError, ProgramSearchPaths};
 use crate::git::{CommitMessage, GitError, introduce};
 use crate::lanes::HookReport;
 use crate::proc::{find_program, is_executable};
@@ -21,7 +21,7 @@ use crate::proc::{find_program, is_executable};
 /// Characters of a task's name in the message that the commit-msg hook is tried on.
 const SAMPLE: usize = 40;
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Refuse to begin where the first attempt could only fail.
     pub(super) fn preflight(&mut self) -> Result<(), DriveError> {
         self.check_ids()?;
@@ -44,7 +44,8 @@ impl Session<'_> {
     }
 
     fn check_identity(&self) -> Result<(), DriveError> {
-        let commits = self.config.auto_commit || self.config.commit_ledger != CommitLedger::Never;
+        let commits =
+            self.config.auto_commit || self.config.commit_ledger != LedgerCommitPolicy::Never;
         match !commits || introduce(self.project.root(), self.runner)?.1 {
             true => Ok(()),
             false => Err(GitError::Identity.into()),
@@ -62,12 +63,12 @@ impl Session<'_> {
         };
         let root = self.project.root();
         let path = std::env::var_os("PATH");
-        let place = Place { root, cwd: root, path: path.as_deref() };
+        let place = ProgramSearchPaths { root, cwd: root, path: path.as_deref() };
         for stage in stages {
             let chosen = stage_choice(&self.config, *stage, &self.options, root)?.chosen;
             if chosen.found(place).is_none() {
                 let (name, program) = (chosen.name, chosen.program);
-                return Err(ChoiceError::NotInstalled { name, program }.into());
+                return Err(BackendChoiceError::NotInstalled { name, program }.into());
             }
         }
         Ok(())

@@ -7,29 +7,31 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_core::backend::{Session as Talk, system_in_prompt};
-use ralph_core::choice::Asked;
-use ralph_core::config::{CommitScope, Config, Dollars, OnDirty, StageName};
-use ralph_core::cycle::{End, History, Limits, Progress, RunCommand, Step, ledger, next_step};
+use ralph_core::backend::{SessionStart, system_in_prompt};
+use ralph_core::choice::RequestedBackend;
+use ralph_core::config::{CommitScope, Config, DirtyPolicy, Dollars, StageName};
+use ralph_core::cycle::{
+    BuildLimits, BuildProgress, BuildStep, History, LoopEnd, RunCommand, ledger, next_step,
+};
 use ralph_core::gate::Gate;
 use ralph_core::memory::index::MARKDOWN_FILE;
-use ralph_core::plan::{Id, Plan, Task, Trust, obstacles};
-use ralph_core::prompt::Prompt;
-use ralph_core::view::Tally;
+use ralph_core::plan::{DependencyTrust, Id, Plan, Task, obstacles};
+use ralph_core::prompt::BudgetedPrompt;
+use ralph_core::view::TaskTally;
 use serde::Serialize;
 
 use super::attempt::{logged_iterations, max_retries, next_iteration};
 use super::error::DriveError;
 use super::landing::attempt_subject;
 use super::material::PromptSource;
-use super::session::Options;
+use super::session::RunOptions;
 use super::specs::scope_of;
-use super::terms::{Terms, run_timeout, variables};
-use crate::choice::{self, Chosen, Place};
+use super::terms::{RequestTerms, run_timeout, variables};
+use crate::choice::{self, ChosenBackend, ProgramSearchPaths};
 use crate::clock::Clock;
 use crate::git::{LedgerPaths, Repo};
 use crate::mailbox::MAILBOX_VARIABLE;
-use crate::proc::Runner;
+use crate::proc::JobRunner;
 use crate::project::Project;
 use crate::store::read_history;
 
@@ -37,7 +39,7 @@ use crate::store::read_history;
 const SCRATCH: &str = "<scratch>";
 
 /// Project, configuration and plan from which a preview is made.
-pub struct Look<'a> {
+pub struct PreviewInputs<'a> {
     pub project: &'a Project,
     pub config: &'a Config,
     pub gates: &'a [Gate],
@@ -46,15 +48,15 @@ pub struct Look<'a> {
     pub text: &'a str,
     /// Path of the plan file, relative to the root.
     pub shown: &'a str,
-    pub options: &'a Options,
+    pub options: &'a RunOptions,
     pub clock: Clock,
 }
 
 /// Description of the next step of `ralph build`, and the limits for it.
-pub struct Preview {
+pub struct BuildPreview {
     /// Number of tasks in each state.
-    pub tally: Tally,
-    pub next: Next,
+    pub tally: TaskTally,
+    pub next: PreviewedStep,
     /// Tasks that cannot run now, and why.
     pub waiting: Vec<(Id, String)>,
     /// An interrupted attempt that is brought to its end first, in words.
@@ -70,17 +72,17 @@ pub struct Preview {
 }
 
 /// Next step of the loop: its end or an attempt.
-pub enum Next {
+pub enum PreviewedStep {
     /// The loop would end at once.
-    End(End),
+    End(LoopEnd),
     Attempt {
         /// Number of the attempt.
         iteration: u32,
         task: Box<Task>,
         /// Most attempts that may follow the first one.
         max_retries: u32,
-        prompt: Box<Prompt>,
-        command: Box<CommandLine>,
+        prompt: Box<BudgetedPrompt>,
+        command: Box<BackendCommandLine>,
         /// The message of its commit; `None` when nothing is committed.
         commit: Option<String>,
     },
@@ -88,7 +90,7 @@ pub enum Next {
 
 /// Command line that starts a backend.
 #[derive(Serialize)]
-pub struct CommandLine {
+pub struct BackendCommandLine {
     #[serde(rename = "name")]
     pub backend: String,
     /// Model that is asked for; `None` for the backend's default.
@@ -100,7 +102,7 @@ pub struct CommandLine {
     pub args: Vec<String>,
     /// The names of the variables that are set for it.
     pub env: Vec<String>,
-    pub stdin: Input,
+    pub stdin: BackendStdin,
     /// Files that are made for it, below `<scratch>`.
     pub files: Vec<String>,
 }
@@ -108,7 +110,7 @@ pub struct CommandLine {
 /// Data that a backend gets on its standard input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Input {
+pub enum BackendStdin {
     Nothing,
     Prompt,
     /// The messages of a dialogue; the prompt is in one of them.
@@ -118,8 +120,8 @@ pub enum Input {
 }
 
 /// Find out the next step of `ralph build`.
-pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> {
-    let Look { project, config, plan, options, .. } = *look;
+pub fn preview(look: &PreviewInputs<'_>, runner: &JobRunner) -> Result<BuildPreview, DriveError> {
+    let PreviewInputs { project, config, plan, options, .. } = *look;
     let Some(git_dir) = project.git_dir() else {
         return Err(DriveError::NoRepository(project.root().display().to_string()));
     };
@@ -127,34 +129,34 @@ pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> 
     let repo = Repo::open(project.root(), git_dir, runner, &LedgerPaths::with_plan(look.shown))?;
     let mut warnings = Vec::new();
     let dirty: Vec<String> = repo.dirty()?.iter().map(ToString::to_string).collect();
-    if config.on_dirty == OnDirty::Refuse && !dirty.is_empty() {
+    if config.on_dirty == DirtyPolicy::Refuse && !dirty.is_empty() {
         let paths = dirty.join(", ");
         warnings.push(format!("the loop would not start: uncommitted changes in {paths}"));
     }
-    let limits = Limits {
+    let limits = BuildLimits {
         iterations: config.build.max_iterations.get(),
         cost: config.limits.max_cost.map(Dollars::get),
         once: options.once,
     };
-    let progress = Progress {
+    let progress = BuildProgress {
         iterations: if options.resume { history.counted } else { 0 },
         only: options.task.clone(),
-        ..Progress::default()
+        ..BuildProgress::default()
     };
     let next = match next_step(plan, &limits, &progress) {
-        Step::End(end) => Next::End(end),
-        Step::Run(task) => attempt(look, &history, *task, &mut warnings)?,
+        BuildStep::End(end) => PreviewedStep::End(end),
+        BuildStep::Run(task) => attempt(look, &history, *task, &mut warnings)?,
     };
     if look.gates.is_empty() {
         warnings.push("no gates are configured, so nothing would prove the work".into());
     }
-    let waiting = obstacles(plan, Trust::Verified);
+    let waiting = obstacles(plan, DependencyTrust::Verified);
     let own = match &next {
-        Next::Attempt { task, .. } => task.timeout_ms.map(Duration::from_millis),
-        Next::End(_) => None,
+        PreviewedStep::Attempt { task, .. } => task.timeout_ms.map(Duration::from_millis),
+        PreviewedStep::End(_) => None,
     };
-    Ok(Preview {
-        tally: Tally::of(plan),
+    Ok(BuildPreview {
+        tally: TaskTally::of(plan),
         next,
         waiting: waiting.into_iter().map(|(t, why)| (t.id.clone(), why.to_string())).collect(),
         recovers: history.open.as_ref().map(|open| {
@@ -169,11 +171,11 @@ pub fn preview(look: &Look<'_>, runner: &Runner) -> Result<Preview, DriveError> 
 }
 
 fn attempt(
-    look: &Look<'_>,
+    look: &PreviewInputs<'_>,
     history: &History,
     task: Task,
     warnings: &mut Vec<String>,
-) -> Result<Next, DriveError> {
+) -> Result<PreviewedStep, DriveError> {
     let (config, root) = (look.config, look.project.root());
     let iteration = next_iteration(history, root, logged_iterations(look.plan.format, look.text))?;
     let now = look.clock.stamp();
@@ -197,7 +199,7 @@ fn attempt(
     }
     let told = (made.prompt.text.as_str(), made.system.as_deref());
     let own = variables("", &task, (MAILBOX_VARIABLE.to_owned(), String::new()));
-    let terms = Terms::of(config, root, &task, 0.0)?;
+    let terms = RequestTerms::of(config, root, &task, 0.0)?;
     let terms = terms.with_tools(config, &own)?;
     let command = command_line(&terms, &own, &chosen, place, told);
     if command.found.is_none() {
@@ -211,11 +213,14 @@ fn attempt(
         }
         (true, CommitScope::Spec) => Some(format!("{prefix}: <spec>, when its last task landed")),
     };
-    Ok(Next::Attempt {
+    Ok(PreviewedStep::Attempt {
         iteration,
         max_retries: max_retries(&task, config.max_retries),
         task: Box::new(task),
-        prompt: Box::new(Prompt { text: system_in_prompt(told.1, told.0), ..made.prompt.clone() }),
+        prompt: Box::new(BudgetedPrompt {
+            text: system_in_prompt(told.1, told.0),
+            ..made.prompt.clone()
+        }),
         command: Box::new(command),
         commit,
     })
@@ -223,36 +228,37 @@ fn attempt(
 
 /// Choose the backend of a stage for a preview.
 pub(super) fn choose<'a>(
-    look: &Look<'a>,
+    look: &PreviewInputs<'a>,
     stage: StageName,
     path: Option<&'a OsString>,
-) -> Result<(Chosen, Place<'a>), DriveError> {
+) -> Result<(ChosenBackend, ProgramSearchPaths<'a>), DriveError> {
     let options = look.options;
-    let asked = Asked { backend: options.backend.as_deref(), model: options.model.as_deref() };
+    let asked =
+        RequestedBackend { backend: options.backend.as_deref(), model: options.model.as_deref() };
     let root: &'a Path = look.project.root();
-    let place = Place { root, cwd: root, path: path.map(OsString::as_os_str) };
+    let place = ProgramSearchPaths { root, cwd: root, path: path.map(OsString::as_os_str) };
     Ok((choice::for_stage(look.config, stage, asked, place)?.chosen, place))
 }
 
 /// Return the command line that would start a backend on these terms.
 pub(super) fn command_line(
-    terms: &Terms,
+    terms: &RequestTerms,
     own: &[(String, String)],
-    chosen: &Chosen,
-    place: Place<'_>,
+    chosen: &ChosenBackend,
+    place: ProgramSearchPaths<'_>,
     told: (&str, Option<&str>),
-) -> CommandLine {
-    let mut request = terms.request(chosen, told, Talk::New);
+) -> BackendCommandLine {
+    let mut request = terms.request(chosen, told, SessionStart::New);
     request.scratch = SCRATCH;
     let invocation = chosen.driver.invocation(&request);
     let names = invocation.env.iter().chain(own).map(|(name, _)| name.clone());
     let stdin = match invocation.stdin {
-        _ if chosen.driver.reader(&request).wants_input() => Input::Dialogue,
-        text if text.is_empty() => Input::Nothing,
-        text if text == told.0 => Input::Prompt,
-        text => Input::Text(text),
+        _ if chosen.driver.reader(&request).wants_input() => BackendStdin::Dialogue,
+        text if text.is_empty() => BackendStdin::Nothing,
+        text if text == told.0 => BackendStdin::Prompt,
+        text => BackendStdin::Text(text),
     };
-    CommandLine {
+    BackendCommandLine {
         backend: chosen.name.clone(),
         model: chosen.model.clone(),
         program: chosen.program.clone(),

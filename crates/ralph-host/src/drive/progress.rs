@@ -8,12 +8,12 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use ralph_core::cycle::{AttemptView, Fate, History, remaining};
+use ralph_core::cycle::{AttemptState, AttemptView, History, remaining};
 use ralph_core::memory::{ProgressEntry, progress_json, progress_md};
 
 use super::attempt::AttemptRun;
 use super::error::DriveError;
-use super::session::Session;
+use super::session::RunSession;
 use crate::handoff_files;
 use crate::store::{self, put_view};
 
@@ -25,14 +25,14 @@ const PAUSE: i64 = 5;
 
 /// Position of the progress log in the history.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Logged {
+pub(super) struct ProgressLogPosition {
     /// Number of attempts that the log has covered.
     upto: usize,
     /// Time of the last write by this process.
     at: Option<Timestamp>,
 }
 
-impl Logged {
+impl ProgressLogPosition {
     /// Return the position of the log that an earlier run left. A run that did not end counts as not
     /// logged.
     pub(super) fn of(history: &History) -> Self {
@@ -44,7 +44,7 @@ impl Logged {
     }
 }
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// An attempt is about to land: log it in time for its commit, unless the log was written just now
     /// and more is to come.
     pub(super) fn log_landing(&mut self, run: &AttemptRun) -> Result<(), DriveError> {
@@ -84,10 +84,10 @@ impl Session<'_> {
     fn write_progress(&mut self, landing: Option<&AttemptView>) -> Result<(), DriveError> {
         let root = self.project.root();
         let open = self.history.attempts.iter().skip(self.logged.upto);
-        let landed = open.filter(|view| matches!(view.fate, Fate::Landed { .. }));
+        let landed = open.filter(|view| matches!(view.fate, AttemptState::Landed { .. }));
         let entries: Vec<_> = landed.chain(landing).map(|view| entry(root, view)).collect();
         let upto = self.history.attempts.len();
-        self.logged = Logged { upto, at: Some(self.clock.now()) };
+        self.logged = ProgressLogPosition { upto, at: Some(self.clock.now()) };
         if entries.is_empty() { Ok(()) } else { self.put_progress(&entries) }
     }
 

@@ -1,30 +1,31 @@
 //! Recovery: finish the work of an interrupted run before anything new begins.
 
-use ralph_core::choice::Limited;
+use ralph_core::choice::BackendUsageLimit;
 use ralph_core::config::CommitScope;
 use ralph_core::cycle::{
-    AttemptBase, CandidateIs, End, Facts, LandedAttempt, OpenAttempt, Record, Recovery, recover,
+    AttemptBase, AttemptFacts, AttemptRecovery, CandidateState, JournalRecord, LandedAttempt,
+    LoopEnd, OpenAttempt, recover,
 };
 use ralph_core::plan::{Id, Task};
-use ralph_core::view::Tally;
+use ralph_core::view::TaskTally;
 
 use super::attempt::AttemptRun;
-use super::backend_mailbox::Running;
-use super::error::{DriveError, Halt};
-use super::session::Session;
+use super::backend_mailbox::RunningProcesses;
+use super::error::{DriveError, LoopHalt};
+use super::session::RunSession;
 use super::specs::{scope_of_keeper, spec_keeper};
 use super::survivors::end_survivors;
-use super::views::Views;
+use super::views::LoopViewFiles;
 use super::working_tree::CollectedWork;
 use crate::git::{Oid, spec_ref};
 use crate::store::Durability;
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Recover, then make sure that the repository can be worked in. Returns what ends the run, if something
     /// does.
-    pub(super) fn recover(&mut self) -> Result<Option<End>, DriveError> {
+    pub(super) fn recover(&mut self) -> Result<Option<LoopEnd>, DriveError> {
         if self.history.run.is_some() && self.history.run_end.is_none() {
-            Views::of(&self.project).rebuild_events(&self.project.state_dir())?;
+            LoopViewFiles::of(&self.project).rebuild_events(&self.project.state_dir())?;
         }
         for record in end_survivors(&self.history, self.runner) {
             self.record(record, Durability::Eventual)?;
@@ -50,7 +51,7 @@ impl Session<'_> {
         if let Some(open) = self.history.open.clone() {
             let settings = self.project.ralph_toml();
             let began_with = crate::store::read(&settings)?;
-            end = Halt::end_of(self.recover_attempt(&open))?;
+            end = LoopHalt::end_of(self.recover_attempt(&open))?;
             // A backend's own gates must not outlive its attempt.
             if crate::store::read(&settings)? != began_with {
                 return Err(DriveError::SettingsMoved);
@@ -64,46 +65,46 @@ impl Session<'_> {
         if let Some(wait) = self.history.wait.clone() {
             let since = self.clock.now().as_second();
             let (resets_at, reason) = (Some(wait.until), wait.reason);
-            self.limited.insert(wait.backend, Limited { since, resets_at, reason });
+            self.limited.insert(wait.backend, BackendUsageLimit { since, resets_at, reason });
         }
         Ok(end)
     }
 
-    fn recover_attempt(&mut self, open: &OpenAttempt) -> Result<(), Halt> {
+    fn recover_attempt(&mut self, open: &OpenAttempt) -> Result<(), LoopHalt> {
         let base = open.base.clone();
         self.repo.remove_own_locks(&base.keeper);
         self.work.lane.remove_stale_locks()?;
         let landed = self.find_landing(&base)?.map(|commit| commit.to_string());
         let candidate = match (&landed, &open.ended) {
             (None, Some(_)) => self.bring_candidate_back(&base)?,
-            _ => CandidateIs::Lost,
+            _ => CandidateState::Lost,
         };
         let (task, now) = (self.task_of(open)?, self.clock.now());
         let (lane, started) = (&self.work.lane, &open.started);
-        let running = Running::new(lane, &self.signals, &started.attempt, &started.task);
+        let running = RunningProcesses::new(lane, &self.signals, &started.attempt, &started.task);
         let mut run = AttemptRun::new(open.started.clone(), task, base, now, running);
         let name = format!("iteration {} ({})", open.started.iteration, open.started.task);
-        match recover(open, &Facts { landed, candidate }) {
-            Recovery::Finish { commit, intent } => {
+        match recover(open, &AttemptFacts { landed, candidate }) {
+            AttemptRecovery::Finish { commit, intent } => {
                 self.recovered(&format!("{name} had landed as {commit}; the plan now says so"))?;
                 self.finish_landing(&run, &commit)?;
                 self.write_landing(&run, &intent)?;
                 let attempt = open.started.attempt.clone();
-                let tasks = Tally::of(&*self.known_plan()?);
+                let tasks = TaskTally::of(&*self.known_plan()?);
                 let arriving = self.arriving(&run.base, &open.candidate)?;
                 let commit = Some(commit);
                 let landed = LandedAttempt { attempt, commit, tasks, ..arriving };
-                Ok(self.record(Record::Landed(landed), Durability::Synced)?)
+                Ok(self.record(JournalRecord::Landed(landed), Durability::Synced)?)
             }
-            Recovery::Judge => {
+            AttemptRecovery::Judge => {
                 self.recovered(&format!("{name} had ended; its work is judged now"))?;
                 run.end.clone_from(&open.ended);
                 run.work = Some(CollectedWork::Candidate(open.candidate.clone()));
                 self.conclude(&mut run)
             }
-            Recovery::RollBack(intent) => {
+            AttemptRecovery::RollBack(intent) => {
                 self.recovered(&format!("{name} was interrupted; its work is kept aside"))?;
-                if candidate == CandidateIs::Kept {
+                if candidate == CandidateState::Kept {
                     run.work = Some(CollectedWork::Candidate(open.candidate.clone()));
                 }
                 if open.failure.is_none() {
@@ -129,19 +130,19 @@ impl Session<'_> {
     }
 
     /// Put the lane of a submitted attempt on its candidate, which is in the lane's index or under a ref.
-    fn bring_candidate_back(&mut self, base: &AttemptBase) -> Result<CandidateIs, DriveError> {
+    fn bring_candidate_back(&mut self, base: &AttemptBase) -> Result<CandidateState, DriveError> {
         let tree = self.work_tree();
         if tree.head_commit()?.as_ref() != Some(&base.commit) {
-            return Ok(CandidateIs::Lost);
+            return Ok(CandidateState::Lost);
         }
         self.work.lane.remove_submodule_repositories()?;
         let aside = tree.find_candidate(base)?;
         let Some(candidate) = aside.or_else(|| tree.index_tree().ok()) else {
-            return Ok(CandidateIs::Lost);
+            return Ok(CandidateState::Lost);
         };
         tree.check_out_tree(candidate.as_str())?;
         tree.forget_candidate(base)?;
-        Ok(CandidateIs::Kept)
+        Ok(CandidateState::Kept)
     }
 
     /// The task of an open attempt, as the plan has it or as it was remembered.

@@ -4,66 +4,67 @@ use jiff::Timestamp;
 use ralph_core::config::Config;
 use ralph_core::cost_sum::CostSum;
 use ralph_core::cycle::{
-    ArrivalTarget, End, Fate, History, Record, RunCommand, RunEnd, exit_code, ledger, remaining,
+    ArrivalTarget, AttemptState, History, JournalRecord, LoopEnd, RunCommand, RunEnd, exit_code,
+    ledger, remaining,
 };
 use ralph_core::inbox::Inbox;
-use ralph_core::needs::{Need, NeedSources, Running, needs};
+use ralph_core::needs::{LoopProcess, Need, NeedSources, needs};
 use ralph_core::plan::Plan;
 use ralph_core::text::shell_word;
-use ralph_core::view::{Tally, other_specs};
+use ralph_core::view::{TaskTally, other_specs};
 use ralph_core::words::count;
 
 use super::error::DriveError;
-use super::session::Session;
-use crate::git::{Retire, Underway};
+use super::session::RunSession;
+use crate::git::{OngoingWork, SalvageRetentionRule};
 use crate::plan_store;
 use crate::store::Durability;
 
 /// Return the rule that decides which kept work is too old at this moment.
-pub fn retirement(config: &Config, now: Timestamp) -> Retire {
+pub fn retirement(config: &Config, now: Timestamp) -> SalvageRetentionRule {
     let age = i64::try_from(config.retention.salvage.get().as_secs()).unwrap_or(i64::MAX);
-    Retire::Before(now.as_second().saturating_sub(age))
+    SalvageRetentionRule::Before(now.as_second().saturating_sub(age))
 }
 
 /// Return whether an attempt is open, as the cleanup of kept work needs it.
-pub fn underway(history: &History) -> Underway {
-    if history.open.is_some() { Underway::Attempt } else { Underway::Nothing }
+pub fn underway(history: &History) -> OngoingWork {
+    if history.open.is_some() { OngoingWork::Attempt } else { OngoingWork::Nothing }
 }
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// The loop ends: say so, and leave the plan committed. Returns the end as it was told, which is
     /// another one where nothing proves what landed or where commits wait. `exit` is the exit code of a loop
     /// that has one of its own.
     pub(super) fn finish(
         &mut self,
-        end: &End,
+        end: &LoopEnd,
         reason: &str,
         exit: Option<u8>,
     ) -> Result<RunEnd, DriveError> {
         let loaded = self.read_plan()?;
         let remaining = remaining(&loaded.plan);
-        if *end == End::Complete && self.kind == RunCommand::Build {
+        if *end == LoopEnd::Complete && self.kind == RunCommand::Build {
             self.plan.change(ledger::complete)?;
         }
         let told = end.clone().unless_unproven(&self.history, &loaded.plan);
         let mut reason = if told == *end { reason.to_owned() } else { told.reason() };
-        if told == End::Complete
-            && Tally::of(&loaded.plan).total() == 0
+        if told == LoopEnd::Complete
+            && TaskTally::of(&loaded.plan).total() == 0
             && self.kind == RunCommand::Build
         {
             reason = format!("{} has no tasks", self.plan.shown);
         }
-        let failed = Tally::of(&loaded.plan).failed;
-        if told == End::Complete && failed > 0 && self.kind == RunCommand::Build {
+        let failed = TaskTally::of(&loaded.plan).failed;
+        if told == LoopEnd::Complete && failed > 0 && self.kind == RunCommand::Build {
             reason = format!("nothing is left to do; given up: {}", count(failed, "task"));
         }
-        if let Some(remark) = other_specs(&loaded.plan).filter(|_| told == End::Complete) {
+        if let Some(remark) = other_specs(&loaded.plan).filter(|_| told == LoopEnd::Complete) {
             reason = format!("{reason}; {remark}");
         }
         let (mut landed, mut attempts) = (0, 0);
         for view in self.history.of_run() {
             attempts += 1;
-            landed += usize::from(matches!(view.fate, Fate::Landed { .. }));
+            landed += usize::from(matches!(view.fate, AttemptState::Landed { .. }));
         }
         let began = self.history.run_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
         let took = began.map_or(0, |began| self.clock.now().duration_since(began).as_millis());
@@ -86,12 +87,12 @@ impl Session<'_> {
         self.log_progress()?;
         // Verifiers have accepted it after its last landing.
         let refused = match run_end.end {
-            End::Complete if self.kind != RunCommand::Plan => self.land_finished_specs()?,
+            LoopEnd::Complete if self.kind != RunCommand::Plan => self.land_finished_specs()?,
             _ => None,
         };
         if let Some(why) = self.bring_home()?.or(refused) {
-            let limit = exit_code(&End::Stopped);
-            let waits = End::Waiting { why };
+            let limit = exit_code(&LoopEnd::Stopped);
+            let waits = LoopEnd::Waiting { why };
             // An error goes before commits that wait, and they go before a limit.
             if run_end.exit_code == limit {
                 run_end.reason = format!("{}; {}", run_end.reason, waits.reason());
@@ -105,7 +106,7 @@ impl Session<'_> {
         }
         run_end.needs = self.needs_after(&loaded.plan);
         self.tidy();
-        self.record(Record::RunEnded(run_end.clone()), Durability::Synced)?;
+        self.record(JournalRecord::RunEnded(run_end.clone()), Durability::Synced)?;
         self.offer_run();
         self.tell_way_back(remaining)?;
         self.close_run()?;
@@ -176,7 +177,7 @@ impl Session<'_> {
             plan_file: &self.plan.shown,
             history: &self.history,
             inbox: &inbox,
-            running: &Running::Nobody,
+            running: &LoopProcess::Nobody,
             damage: &[],
         })
     }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use ralph_core::config::{Config, OnDirty, Workspace};
+use ralph_core::config::{Config, DirtyPolicy, Workspace};
 use ralph_core::cycle::{ArrivalLine, ArrivalTarget};
 
 use super::error::DriveError;
@@ -12,7 +12,7 @@ use crate::git::{GitError, Oid, Repo};
 use crate::lanes::{Lane, LaneError, LanePool, cache_folder, remove_orphaned_lanes};
 use crate::project::Project;
 use crate::run_ledger::{self, LedgerStart, OpenRun, RunLedger, RunWorkspace};
-use crate::store::Holder;
+use crate::store::LockHolder;
 
 /// A lane and the run whose work goes through it.
 pub(super) struct RunLane<'a> {
@@ -33,7 +33,7 @@ pub(super) struct RunLane<'a> {
 
 /// The facts that a run starts from.
 pub(super) struct RunStartFacts<'f> {
-    pub(super) last: LastRun,
+    pub(super) last: LastRunState,
     pub(super) plan: &'f str,
     pub(super) target: &'f RunTarget,
     /// The commits of the last run.
@@ -42,7 +42,7 @@ pub(super) struct RunStartFacts<'f> {
 
 /// Whether the last run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LastRun {
+pub(super) enum LastRunState {
     Ended,
     /// Run that left an attempt open. The work of the attempt is still in the lane.
     Interrupted,
@@ -55,7 +55,7 @@ impl<'a> RunLane<'a> {
         home: &Repo<'a>,
         config: &Config,
         facts: &RunStartFacts<'_>,
-        holder: &Holder,
+        holder: &LockHolder,
     ) -> Result<Self, DriveError> {
         let (home_branch, _) = home.branch_and_commit()?;
         let branch = match (facts.target, config.workspace) {
@@ -66,7 +66,7 @@ impl<'a> RunLane<'a> {
             }
             (RunTarget::Named(name), _) => return Err(DriveError::BranchName(name.clone())),
         };
-        if facts.last == LastRun::Ended {
+        if facts.last == LastRunState::Ended {
             make_clean(home, config)?;
         }
         let Some(home_commit) = home.branch_and_commit()?.1 else {
@@ -156,7 +156,7 @@ impl<'a> RunLane<'a> {
 pub(super) fn take_lane<'a>(
     home: &Repo<'a>,
     config: &Config,
-    holder: &Holder,
+    holder: &LockHolder,
 ) -> Result<Lane<'a>, LaneError> {
     match config.workspace {
         Workspace::Lane => {
@@ -174,9 +174,9 @@ fn make_clean(home: &Repo<'_>, config: &Config) -> Result<(), DriveError> {
     let dirty = home.dirty()?;
     match config.on_dirty {
         _ if dirty.is_empty() => {}
-        OnDirty::Leave => {}
-        OnDirty::Commit => home.commit_dirty()?,
-        OnDirty::Refuse => return Err(GitError::Dirty(dirty).into()),
+        DirtyPolicy::Leave => {}
+        DirtyPolicy::Commit => home.commit_dirty()?,
+        DirtyPolicy::Refuse => return Err(GitError::Dirty(dirty).into()),
     }
     match home.unclean()? {
         unclean if config.workspace == Workspace::Checkout && !unclean.is_empty() => {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use ralph_core::config::{BranchFor, Config};
-use ralph_core::cycle::{ArrivalLine, ArrivalTarget, Record, RunCommand, TipStart};
+use ralph_core::config::{BranchPolicy, Config};
+use ralph_core::cycle::{ArrivalLine, ArrivalTarget, JournalRecord, RunCommand, TipStart};
 
 use super::error::DriveError;
-use super::session::{Options, Session};
+use super::session::{RunOptions, RunSession};
 use super::specs::slug;
 use crate::notify::unwell;
 use crate::proc::Job;
@@ -38,7 +38,7 @@ impl RunTarget {
     /// The target of a loop, from what was typed and configured.
     pub(super) fn of(
         kind: RunCommand,
-        options: &Options,
+        options: &RunOptions,
         config: &Config,
         spec: Option<&str>,
         plan: &str,
@@ -48,7 +48,7 @@ impl RunTarget {
                 Self::Named(name.clone())
             }
             (RunCommand::Build | RunCommand::Construct, None)
-                if config.land.branch == BranchFor::Spec =>
+                if config.land.branch == BranchPolicy::Spec =>
             {
                 let spec = options.spec.as_deref().or(spec).unwrap_or(plan);
                 let name = spec.rsplit('/').next().unwrap_or(spec);
@@ -61,14 +61,14 @@ impl RunTarget {
 
     /// The target of an agent, which goes on with that of the session that was interrupted.
     pub(super) fn of_agent(config: &Config, project: &Project, line: Option<&ArrivalLine>) -> Self {
-        let goes_on = config.agent.branch == BranchFor::Spec && project.agent_session().exists();
+        let goes_on = config.agent.branch == BranchPolicy::Spec && project.agent_session().exists();
         let named = line.filter(|line| goes_on && line.target == ArrivalTarget::NamedBranch);
         named.map_or(Self::Home, |line| Self::Named(line.branch.clone()))
     }
 }
 
 /// A request for a review of a branch.
-pub(super) struct ReviewOf<'r> {
+pub(super) struct BranchReview<'r> {
     pub(super) branch: &'r str,
     /// The branch that it is to go into.
     pub(super) base: &'r str,
@@ -77,7 +77,7 @@ pub(super) struct ReviewOf<'r> {
     pub(super) body: &'r str,
 }
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Let the commits from now on arrive on this branch. Says whether they do: commits that wait for
     /// another branch have to arrive there first.
     pub(super) fn aim_at(&mut self, branch: &str) -> Result<bool, DriveError> {
@@ -100,12 +100,12 @@ impl Session<'_> {
             tip,
         };
         crate::crash::point();
-        self.record(Record::TipStarted(start), Durability::Synced)?;
+        self.record(JournalRecord::TipStarted(start), Durability::Synced)?;
         Ok(true)
     }
 
     /// Ask for a review as `pull_request` says. A request that fails is told and stops nobody.
-    pub(super) fn ask_for_review(&mut self, command: &str, review: &ReviewOf<'_>) {
+    pub(super) fn ask_for_review(&mut self, command: &str, review: &BranchReview<'_>) {
         let script = if command == "gh" { GH } else { command };
         let mut job = Job::new("sh", self.project.root()).args(["-c", script]);
         for (variable, value) in [
@@ -150,8 +150,13 @@ impl Session<'_> {
             line.arrived_commits().iter().flat_map(|landed| landed.tasks.clone()).collect();
         let title = format!("{}: {spec}", self.config.commit_prefix);
         let body = format!("Tasks completed: {}", tasks.join(", "));
-        let review =
-            ReviewOf { branch: &line.branch, base: &base, spec: &spec, title: &title, body: &body };
+        let review = BranchReview {
+            branch: &line.branch,
+            base: &base,
+            spec: &spec,
+            title: &title,
+            body: &body,
+        };
         self.ask_for_review(&command, &review);
     }
 }

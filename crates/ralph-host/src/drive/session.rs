@@ -4,41 +4,41 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ralph_core::choice::{Asked, Limited};
+use ralph_core::choice::{BackendUsageLimit, RequestedBackend};
 use ralph_core::config::{Config, StageName, UnprovenPolicy};
-use ralph_core::control::Doing;
+use ralph_core::control::LoopActivity;
 use ralph_core::cycle::{
-    ArrivalTarget, Budget, DoneElsewhere, Event, EventKind, History, JOURNAL_FORM, Record, Remark,
-    RunCommand, RunStart, Signal,
+    ArrivalTarget, DoneElsewhere, EventKind, History, JOURNAL_FORM, JournalRecord, LoopEvent,
+    LoopSignal, Remark, RunBudget, RunCommand, RunStart,
 };
-use ralph_core::format::Format;
+use ralph_core::format::PlanFormat;
 use ralph_core::gate::{Baselines, Gate};
 use ralph_core::plan::{Id, Plan};
-use ralph_core::view::Tally;
-use ralph_core::windows::Windows;
+use ralph_core::view::TaskTally;
+use ralph_core::windows::ContextWindows;
 
 use super::backend_mailbox::{BackendCommands, BackendMailbox};
-use super::control::Mailbox;
+use super::control::CommandMailbox;
 use super::error::DriveError;
-use super::listener::Listener;
-use super::log::{Log, LogOf, prune_logs};
-use super::plan_file::{Loaded, Missing, PlanFile};
-use super::progress::Logged;
-use super::run_lane::{LastRun, RunLane, RunStartFacts};
+use super::listener::LoopListener;
+use super::log::{LogSubject, LoopLog, prune_logs};
+use super::plan_file::{MissingPlanPolicy, PlanFile, PlanOnDisk};
+use super::progress::ProgressLogPosition;
+use super::run_lane::{LastRunState, RunLane, RunStartFacts};
 use super::run_target::RunTarget;
-use super::signals::Signals;
-use super::views::Views;
+use super::signals::ReceivedSignals;
+use super::views::LoopViewFiles;
 use super::windows;
 use crate::agent_log::AgentLog;
-use crate::choice::{self, ChoiceError, Place, StageChoice};
+use crate::choice::{self, BackendChoiceError, ProgramSearchPaths, StageBackends};
 use crate::clock::Clock;
 use crate::git::{LedgerPaths, Oid, Repo};
-use crate::ids::Ids;
+use crate::ids::IdSource;
 use crate::mailbox::MailboxDirectory;
-use crate::proc::Runner;
+use crate::proc::JobRunner;
 use crate::project::Project;
 use crate::redaction::hide_secrets_of;
-use crate::store::{Durability, Journal, RunLock, Store};
+use crate::store::{Durability, Journal, LedgerStore, RunLock};
 
 /// The variable that tells a program that it runs inside an attempt.
 pub const ATTEMPT_VARIABLE: &str = "RALPH_ATTEMPT";
@@ -47,24 +47,24 @@ pub const ATTEMPT_VARIABLE: &str = "RALPH_ATTEMPT";
 pub const TASK_VARIABLE: &str = "RALPH_TASK";
 
 /// Project, configuration and other values that a loop starts with.
-pub struct Setup {
+pub struct RunSetup {
     pub project: Project,
     pub config: Config,
     /// The gates, as they were when the loop began.
     pub gates: Vec<Gate>,
     pub plan: PathBuf,
     pub clock: Clock,
-    pub ids: Ids,
-    pub store: Store,
-    pub options: Options,
-    pub signals: Signals,
+    pub ids: IdSource,
+    pub store: LedgerStore,
+    pub options: RunOptions,
+    pub signals: ReceivedSignals,
     /// The commands that backends may use.
     pub commands: Box<dyn BackendCommands>,
 }
 
 /// Options of the command line that are not in the configuration.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct RunOptions {
     /// Stop after one attempt.
     pub once: bool,
     /// Iterations of the last run count towards the limit.
@@ -84,45 +84,45 @@ pub struct Options {
 }
 
 /// State of a running loop, shared by all its steps.
-pub(super) struct Session<'a> {
+pub(super) struct RunSession<'a> {
     pub(super) kind: RunCommand,
     pub(super) project: Project,
     pub(super) config: Config,
     pub(super) gates: Vec<Gate>,
     pub(super) plan: PlanFile,
     pub(super) clock: Clock,
-    pub(super) ids: Ids,
-    pub(super) options: Options,
-    pub(super) signals: Signals,
+    pub(super) ids: IdSource,
+    pub(super) options: RunOptions,
+    pub(super) signals: ReceivedSignals,
     /// Backends that write the code.
-    pub(super) choice: Rc<StageChoice>,
-    pub(super) runner: &'a Runner,
+    pub(super) choice: Rc<StageBackends>,
+    pub(super) runner: &'a JobRunner,
     pub(super) repo: Repo<'a>,
     /// The lane of attempts, and the tip on which they land.
     pub(super) work: RunLane<'a>,
     pub(super) history: History,
-    pub(super) limited: BTreeMap<String, Limited>,
+    pub(super) limited: BTreeMap<String, BackendUsageLimit>,
     pub(super) baselines: Baselines,
     /// The commit on whose files the gates were as the baselines say.
     pub(super) gated_base: Option<Oid>,
-    pub(super) listener: &'a mut dyn Listener,
-    pub(super) format: Format,
+    pub(super) listener: &'a mut dyn LoopListener,
+    pub(super) format: PlanFormat,
     pub(super) current_spec: Option<String>,
     /// Position of the progress log in the history.
-    pub(super) logged: Logged,
+    pub(super) logged: ProgressLogPosition,
     /// Context size of each model, as far as it is known.
-    pub(super) windows: Windows,
+    pub(super) windows: ContextWindows,
     pub(super) journal: Journal,
     /// Log of `ralph agent`; `None` in other loops.
     pub(super) agent_log: Option<AgentLog>,
     /// Queue of commands from the operator.
-    pub(super) mailbox: Mailbox,
+    pub(super) mailbox: CommandMailbox,
     pub(super) backend_mailbox: BackendMailbox,
-    pub(super) log: Log,
+    pub(super) log: LoopLog,
     _lock: RunLock,
 }
 
-impl Drop for Session<'_> {
+impl Drop for RunSession<'_> {
     /// No process of this run is left when its lock is given back: the next run would end it.
     fn drop(&mut self) {
         if !std::thread::panicking() {
@@ -133,16 +133,26 @@ impl Drop for Session<'_> {
     }
 }
 
-impl<'a> Session<'a> {
+impl<'a> RunSession<'a> {
     /// Take the lock, read the journal, and make sure that the work can begin.
     pub(super) fn open(
-        setup: Setup,
+        setup: RunSetup,
         kind: RunCommand,
-        runner: &'a Runner,
-        listener: &'a mut dyn Listener,
+        runner: &'a JobRunner,
+        listener: &'a mut dyn LoopListener,
     ) -> Result<Self, DriveError> {
-        let Setup { project, config, gates, plan, clock, ids, store, options, signals, commands } =
-            setup;
+        let RunSetup {
+            project,
+            config,
+            gates,
+            plan,
+            clock,
+            ids,
+            store,
+            options,
+            signals,
+            commands,
+        } = setup;
         if let Some(outer) = std::env::var_os(ATTEMPT_VARIABLE).filter(|v| !v.is_empty()) {
             return Err(DriveError::Nested(outer.to_string_lossy().into_owned()));
         }
@@ -156,18 +166,22 @@ impl<'a> Session<'a> {
         let windows = windows::read(&project.state_dir());
         hide_secrets_of(&config);
         runner.keep_of_logs(config.limits.max_log.get());
-        let log = Log::of(project.root(), &config);
-        for kind in [LogOf::Stage, LogOf::Agent] {
+        let log = LoopLog::of(project.root(), &config);
+        for kind in [LogSubject::Stage, LogSubject::Agent] {
             prune_logs(&project.logs_dir(), kind, config.retention.logs.get());
         }
-        let missing = if kind == RunCommand::Build { Missing::Error } else { Missing::Empty };
+        let missing = if kind == RunCommand::Build {
+            MissingPlanPolicy::Error
+        } else {
+            MissingPlanPolicy::Empty
+        };
         let plan = PlanFile::new(&project, &plan, store, missing);
         let spec = plan.read()?.plan.current_spec.clone();
         let ledger = LedgerPaths::with_plan(&plan.shown).and_runtime(config.log_file.as_str());
         let repo = Repo::open(project.root(), git_dir, runner, &ledger)?;
         let last = match history.open {
-            Some(_) => LastRun::Interrupted,
-            None => LastRun::Ended,
+            Some(_) => LastRunState::Interrupted,
+            None => LastRunState::Ended,
         };
         let holder = plan.store().holder().clone();
         let line = history.arrival.as_ref();
@@ -180,14 +194,14 @@ impl<'a> Session<'a> {
         let project = project.of_run(&work.ledger.open_run().run);
         let plan = plan.of_run(&project);
         let loaded = plan.read()?;
-        let mailbox = Mailbox::of(&project, &history);
+        let mailbox = CommandMailbox::of(&project, &history);
         let choice = stage_choice(&config, StageName::Build, &options, project.root())?;
         Ok(Self {
             kind,
             limited: BTreeMap::new(),
             baselines: Baselines::new(),
             gated_base: None,
-            logged: Logged::of(&history),
+            logged: ProgressLogPosition::of(&history),
             _lock: lock,
             format: loaded.plan.format,
             current_spec: loaded.plan.current_spec.clone(),
@@ -223,17 +237,17 @@ impl<'a> Session<'a> {
     /// Write a record down, and bring the views up to date.
     pub(super) fn record(
         &mut self,
-        record: Record,
+        record: JournalRecord,
         durability: Durability,
     ) -> Result<(), DriveError> {
         // What the plan says is on the disk before the journal builds on it.
         self.plan.wait()?;
         let entry = self.journal.append(self.clock.stamp(), record, durability)?;
         self.history.add(&entry);
-        let views = Views::of(&self.project);
+        let views = LoopViewFiles::of(&self.project);
         let problems = views.publish(&entry, &self.history, Some(&self.log), self.listener);
         // Warning about a warning would never end.
-        if !matches!(entry.record, Record::Warned(_)) {
+        if !matches!(entry.record, JournalRecord::Warned(_)) {
             problems.iter().for_each(|problem| self.warn(&problem.to_string()));
         }
         Ok(())
@@ -241,7 +255,7 @@ impl<'a> Session<'a> {
 
     /// Tell listeners something that no file keeps.
     pub(super) fn tell(&mut self, kind: EventKind<'_>) {
-        self.listener.on_event(&Event { timestamp: &self.clock.stamp(), kind });
+        self.listener.on_event(&LoopEvent { timestamp: &self.clock.stamp(), kind });
     }
 
     /// The run begins. Runs of the same session have spent so many dollars before.
@@ -252,7 +266,7 @@ impl<'a> Session<'a> {
             false => (0, spent_before),
         };
         self.record(
-            Record::RunStarted(RunStart {
+            JournalRecord::RunStarted(RunStart {
                 run: self.run_id().to_owned(),
                 command: self.kind,
                 plan: self.plan.shown.clone(),
@@ -263,10 +277,10 @@ impl<'a> Session<'a> {
                 form: JOURNAL_FORM,
                 backend: self.choice.chosen.name.clone(),
                 gates: self.gates.iter().map(|gate| gate.name.clone()).collect(),
-                tasks: Tally::of(&loaded.plan),
+                tasks: TaskTally::of(&loaded.plan),
                 budget: Some(match self.kind {
-                    RunCommand::Build => Budget::of_build(&self.config),
-                    _ => Budget::of_construct(&self.config),
+                    RunCommand::Build => RunBudget::of_build(&self.config),
+                    _ => RunBudget::of_construct(&self.config),
                 }),
             }),
             Durability::Eventual,
@@ -298,20 +312,20 @@ impl<'a> Session<'a> {
         for (name, why) in &self.choice.clone().left_out {
             self.warn(&format!("the fallback backend {name} is left out: {why}"));
         }
-        self.listen(Doing::Starting)?;
+        self.listen(LoopActivity::Starting)?;
         self.mailbox.trust_from_now();
         Ok(())
     }
 
     /// The signal that ends the loop now. An agent goes on to the end of its iteration, unless
     /// somebody insists.
-    pub(super) fn stop_signal(&self) -> Option<Signal> {
+    pub(super) fn stop_signal(&self) -> Option<LoopSignal> {
         let first = self.signals.first();
         first.filter(|_| self.kind != RunCommand::Agent || self.signals.insisted())
     }
 
     /// Read the plan, and tell when an unfinished line was moved away.
-    pub(super) fn read_plan(&mut self) -> Result<Loaded, DriveError> {
+    pub(super) fn read_plan(&mut self) -> Result<PlanOnDisk, DriveError> {
         let loaded = self.plan.read()?;
         if let Some(torn) = &loaded.torn {
             self.warn(&torn.to_string());
@@ -328,7 +342,7 @@ impl<'a> Session<'a> {
     }
 
     /// A backend has ended that may have told how much the context of its model holds.
-    pub(super) fn learn_windows(&mut self, learned: &Windows) {
+    pub(super) fn learn_windows(&mut self, learned: &ContextWindows) {
         let before = self.windows.clone();
         self.windows.learn(learned);
         if self.windows != before
@@ -349,12 +363,13 @@ impl<'a> Session<'a> {
     /// Tell something that a person should know.
     pub(super) fn warn(&mut self, text: &str) {
         // A journal that cannot be written stops the loop at the next record that matters.
-        let _unwritten = self.record(Record::Warned(Remark::new(text)), Durability::Eventual);
+        let _unwritten =
+            self.record(JournalRecord::Warned(Remark::new(text)), Durability::Eventual);
     }
 
     /// Tell that something which an earlier run left was brought to its end.
     pub(super) fn recovered(&mut self, text: &str) -> Result<(), DriveError> {
-        self.record(Record::Recovered(Remark::new(text)), Durability::Eventual)
+        self.record(JournalRecord::Recovered(Remark::new(text)), Durability::Eventual)
     }
 
     /// A path below the root, as it is written into records.
@@ -367,10 +382,16 @@ impl<'a> Session<'a> {
 pub(super) fn stage_choice(
     config: &Config,
     stage: StageName,
-    options: &Options,
+    options: &RunOptions,
     root: &Path,
-) -> Result<StageChoice, ChoiceError> {
-    let asked = Asked { backend: options.backend.as_deref(), model: options.model.as_deref() };
+) -> Result<StageBackends, BackendChoiceError> {
+    let asked =
+        RequestedBackend { backend: options.backend.as_deref(), model: options.model.as_deref() };
     let path = std::env::var_os("PATH");
-    choice::for_stage(config, stage, asked, Place { root, cwd: root, path: path.as_deref() })
+    choice::for_stage(
+        config,
+        stage,
+        asked,
+        ProgramSearchPaths { root, cwd: root, path: path.as_deref() },
+    )
 }

@@ -4,30 +4,34 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use ralph_core::cycle::Signal;
+use ralph_core::cycle::LoopSignal;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::proc::{Cancel, on_signals};
+use crate::proc::{CancelToken, on_signals};
 
 /// Function that runs before a third signal ends the program at once.
 static LAST_DEED: OnceLock<fn()> = OnceLock::new();
 
 /// Signals that have arrived so far.
 #[derive(Clone, Debug, Default)]
-pub struct Signals {
+pub struct ReceivedSignals {
     first: Arc<AtomicU8>,
     count: Arc<AtomicU8>,
     told: Arc<AtomicBool>,
-    cancel: Cancel,
+    cancel: CancelToken,
 }
 
-impl Signals {
+impl ReceivedSignals {
     /// Listen from now on, for the life of the program.
     pub fn listen() -> io::Result<Self> {
         let signals = Self::default();
         let heard = signals.clone();
         on_signals(&[SIGINT, SIGTERM], move |signal| {
-            heard.take(if signal == SIGINT { Signal::Interrupt } else { Signal::Terminate });
+            heard.take(if signal == SIGINT {
+                LoopSignal::Interrupt
+            } else {
+                LoopSignal::Terminate
+            });
         })?;
         Ok(signals)
     }
@@ -43,10 +47,10 @@ impl Signals {
         let _already = LAST_DEED.set(deed);
     }
 
-    fn take(&self, signal: Signal) {
+    fn take(&self, signal: LoopSignal) {
         let code = match signal {
-            Signal::Interrupt => 1,
-            Signal::Terminate => 2,
+            LoopSignal::Interrupt => 1,
+            LoopSignal::Terminate => 2,
         };
         let _later = self.first.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
         match self.count.fetch_add(1, Ordering::Relaxed) {
@@ -63,11 +67,11 @@ impl Signals {
     }
 
     /// The first signal, once it has come.
-    pub fn first(&self) -> Option<Signal> {
+    pub fn first(&self) -> Option<LoopSignal> {
         match self.first.load(Ordering::Relaxed) {
             0 => None,
-            1 => Some(Signal::Interrupt),
-            _ => Some(Signal::Terminate),
+            1 => Some(LoopSignal::Interrupt),
+            _ => Some(LoopSignal::Terminate),
         }
     }
 
@@ -82,7 +86,7 @@ impl Signals {
     }
 
     /// Ends every job that is given it when a second signal comes.
-    pub fn cancel(&self) -> &Cancel {
+    pub fn cancel(&self) -> &CancelToken {
         &self.cancel
     }
 }

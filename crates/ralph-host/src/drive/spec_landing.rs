@@ -13,27 +13,28 @@
 use std::collections::BTreeSet;
 
 use ralph_core::config::CommitScope;
-use ralph_core::cycle::{Record, SpecLanded, without_open_work};
-use ralph_core::plan::{Id, Plan, State, Task, TombstoneKind};
+use ralph_core::cycle::{JournalRecord, SpecLanding, without_open_work};
+use ralph_core::plan::{Id, Plan, Task, TaskState, TombstoneKind};
 
 use super::consult::few;
 use super::error::DriveError;
-use super::session::Session;
+use super::session::RunSession;
 use super::specs::spec_keeper;
 use crate::crash;
 use crate::git::{
-    ATTEMPT, CommitMessage, GitError, LandError, Oid, Repo, RepoPath, SpecOnTip, gate_trailers,
+    ATTEMPT, CommitMessage, GitError, LaneCommitError, Oid, Repo, RepoPath, SpecTipMerge,
+    gate_trailers,
 };
 use crate::lanes::HookReport;
 use crate::project::Project;
-use crate::run_ledger::LedgerCommit;
+use crate::run_ledger::LedgerCommitKind;
 use crate::store::{Durability, put_view};
 
 /// Digits of a commit in the id of a spec's commit.
 const SHORT: usize = 12;
 
 /// A spec that is done, on what the tip is now.
-pub(super) enum SpecFit {
+pub(super) enum SpecTipCheck {
     /// Work whose proof still holds: it fits on the tip, and its gates pass.
     Proven,
     /// Others have committed meanwhile, and with that it does not work: why.
@@ -54,27 +55,29 @@ pub(super) struct FinishedSpec {
     pub(super) message: CommitMessage,
 }
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Whether what is about to be committed is what the gates saw. The tip may have moved since the spec
     /// began; then the gates run once more, on both together.
-    pub(super) fn fit_spec(&mut self, keeper: &str) -> Result<SpecFit, DriveError> {
+    pub(super) fn fit_spec(&mut self, keeper: &str) -> Result<SpecTipCheck, DriveError> {
         let tip = self.work.tip.clone();
-        let Some(work) = self.repo.spec_work(keeper, &tip)? else { return Ok(SpecFit::Proven) };
+        let Some(work) = self.repo.spec_work(keeper, &tip)? else {
+            return Ok(SpecTipCheck::Proven);
+        };
         let (merged, others) = match self.repo.merge_spec(&work, &tip)? {
-            SpecOnTip::Conflict(paths) => return Ok(SpecFit::Broken(conflict(&paths))),
-            SpecOnTip::Fits { merged, others } => (merged, others),
+            SpecTipMerge::Conflict(paths) => return Ok(SpecTipCheck::Broken(conflict(&paths))),
+            SpecTipMerge::Fits { merged, others } => (merged, others),
         };
         if others.is_empty() || self.gates.is_empty() {
-            return Ok(SpecFit::Proven);
+            return Ok(SpecTipCheck::Proven);
         }
         self.say(&format!(
             "GATES: others have committed meanwhile ({}), so they run again",
             ralph_core::words::count(others.len(), "file")
         ));
         Ok(match self.gate_alone(&merged)? {
-            None => SpecFit::Stopped,
-            Some(red) if red.is_empty() => SpecFit::Proven,
-            Some(red) => SpecFit::Broken(format!(
+            None => SpecTipCheck::Stopped,
+            Some(red) if red.is_empty() => SpecTipCheck::Proven,
+            Some(red) => SpecTipCheck::Broken(format!(
                 "others have committed meanwhile, and on that these gates fail: {}",
                 red.join(", ")
             )),
@@ -98,8 +101,8 @@ impl Session<'_> {
         let merged = match spec_work {
             None => tip.clone(),
             Some(work) => match self.repo.merge_spec(&work, &tip)? {
-                SpecOnTip::Conflict(paths) => return Ok(Err(conflict(&paths))),
-                SpecOnTip::Fits { merged, .. } => merged,
+                SpecTipMerge::Conflict(paths) => return Ok(Err(conflict(&paths))),
+                SpecTipMerge::Fits { merged, .. } => merged,
             },
         };
         self.work.lane.stage_on(&merged, &tip)?;
@@ -107,14 +110,14 @@ impl Session<'_> {
             Ok(message) => message,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let riding = self.ride(LedgerCommit::Landing, Some(&finished.keeper))?;
+        let riding = self.ride(LedgerCommitKind::Landing, Some(&finished.keeper))?;
         let commit = match self.commit_on_tip(&tip, message, riding) {
             Ok(commit) => commit,
-            Err(LandError::Nothing) => {
+            Err(LaneCommitError::Nothing) => {
                 self.repo.drop_spec(&finished.keeper)?;
                 return Ok(Ok(None));
             }
-            Err(LandError::Git(e)) => return Err(e.into()),
+            Err(LaneCommitError::Git(e)) => return Err(e.into()),
             Err(refusal) => return Ok(Err(refusal.to_string())),
         };
         crash::point();
@@ -166,7 +169,7 @@ impl Session<'_> {
         let line = self.history.arrival.as_ref();
         if !line.is_some_and(|line| line.landed.iter().any(|one| one.attempt == attempt)) {
             let paths = self.repo.paths_of(commit)?;
-            let landed = SpecLanded {
+            let landed = SpecLanding {
                 spec: finished.spec.clone(),
                 commit: Some(commit.to_string()),
                 subject: finished.message.subject.clone(),
@@ -176,7 +179,7 @@ impl Session<'_> {
                 // After a crash nobody knows what home had then.
                 taken_over: if recovered { Vec::new() } else { self.taken_over()? },
             };
-            self.record(Record::SpecLanded(landed), Durability::Synced)?;
+            self.record(JournalRecord::SpecLanded(landed), Durability::Synced)?;
         }
         crash::point();
         self.repo.drop_spec(&finished.keeper)?;
@@ -259,7 +262,7 @@ fn keeper_of(task: &Task, plan: &Plan) -> String {
 pub(super) fn done_tasks(plan: &Plan, spec: Option<&str>) -> Vec<String> {
     let of_spec =
         |own: Option<&str>| own == spec || (own.is_none() && plan.current_spec.as_deref() == spec);
-    let done = |task: &&Task| of_spec(task.spec.as_deref()) && task.state == State::Accepted;
+    let done = |task: &&Task| of_spec(task.spec.as_deref()) && task.state == TaskState::Accepted;
     let tasks = plan.tasks.iter().filter(done).map(|task| task.id.to_string());
     let stones = plan.buried().filter(|stone| stone.kind == TombstoneKind::Accept);
     let stones = stones.filter(|stone| of_spec(stone.spec.as_deref()));

@@ -6,22 +6,22 @@
 
 use ralph_core::config::{CommitScope, Config};
 use ralph_core::cycle::RunCommand;
-use ralph_core::format::Format;
-use ralph_core::memory::{SpecDone, spec_done};
-use ralph_core::plan::{Plan, SpecEntry, State, Task};
+use ralph_core::format::PlanFormat;
+use ralph_core::memory::{CompletedSpec, spec_done};
+use ralph_core::plan::{Plan, SpecEntry, Task, TaskState};
 
 use super::attempt::AttemptRun;
 use super::error::DriveError;
 use super::landing::subject;
-use super::session::Session;
-use super::spec_landing::{FinishedSpec, SpecFit, done_tasks};
+use super::session::RunSession;
+use super::spec_landing::{FinishedSpec, SpecTipCheck, done_tasks};
 use crate::git::CommitMessage;
 use crate::store::replace;
 
 /// Name of the history file beside implementation.json.
 const PROGRESS: &str = "PROGRESS.md";
 
-impl Session<'_> {
+impl RunSession<'_> {
     pub(super) fn scope(&self) -> CommitScope {
         match self.kind {
             RunCommand::Agent => CommitScope::Spec,
@@ -40,7 +40,7 @@ impl Session<'_> {
     /// The plan says that this task is done. If that completes its spec, PROGRESS.md says so, in time
     /// for the commit.
     pub(super) fn note_finished_spec(&mut self, run: &AttemptRun) -> Result<(), DriveError> {
-        if self.format != Format::Implementation {
+        if self.format != PlanFormat::Implementation {
             return Ok(());
         }
         let plan = self.read_plan()?.plan;
@@ -53,7 +53,7 @@ impl Session<'_> {
         let home = self.project.shown_path(&self.plan.path).with_file_name(PROGRESS);
         let path = self.project.ledger_path(&home);
         let old = crate::store::read(&path)?.unwrap_or_default();
-        let done = SpecDone {
+        let done = CompletedSpec {
             date: now.get(..10).unwrap_or_default(),
             name: name(spec),
             tasks: &tasks,
@@ -114,9 +114,9 @@ impl Session<'_> {
 
     fn land_finished(&mut self, finished: &FinishedSpec) -> Result<Option<String>, DriveError> {
         let refusal = match self.fit_spec(&finished.keeper)? {
-            SpecFit::Stopped => return Ok(None),
-            SpecFit::Broken(why) => Some(why),
-            SpecFit::Proven => self.land_spec(finished)?.err(),
+            SpecTipCheck::Stopped => return Ok(None),
+            SpecTipCheck::Broken(why) => Some(why),
+            SpecTipCheck::Proven => self.land_spec(finished)?.err(),
         };
         self.arrive()?;
         Ok(refusal.map(|why| format!("{} is not committed yet: {why}", finished.message.subject)))
@@ -136,10 +136,10 @@ impl Session<'_> {
 }
 
 /// Return the scope of one commit for a plan of this format.
-pub(super) fn scope_of(config: &Config, format: Format) -> CommitScope {
+pub(super) fn scope_of(config: &Config, format: PlanFormat) -> CommitScope {
     config.commit.unwrap_or(match format {
-        Format::Implementation => CommitScope::Spec,
-        Format::Jsonl | Format::Deluxe | Format::Progress => CommitScope::Task,
+        PlanFormat::Implementation => CommitScope::Spec,
+        PlanFormat::Jsonl | PlanFormat::Deluxe | PlanFormat::Progress => CommitScope::Task,
     })
 }
 
@@ -157,12 +157,12 @@ fn finished<'p>(plan: &'p Plan, task: &Task) -> Option<&'p SpecEntry> {
 fn finished_with<'p>(plan: &'p Plan, task: &Task) -> Option<&'p SpecEntry> {
     let spec = plan.specs.iter().find(|s| Some(&s.id) == task.spec.as_ref())?;
     let mut others = plan.tasks.iter().filter(|t| t.spec == task.spec && t.id != task.id);
-    others.all(|t| matches!(t.state, State::Accepted | State::Skipped)).then_some(spec)
+    others.all(|t| matches!(t.state, TaskState::Accepted | TaskState::Skipped)).then_some(spec)
 }
 
 fn is_finished(plan: &Plan, task: &Task) -> bool {
     let mut of_spec = plan.tasks.iter().filter(|t| t.spec == task.spec);
-    of_spec.all(|t| matches!(t.state, State::Accepted | State::Skipped))
+    of_spec.all(|t| matches!(t.state, TaskState::Accepted | TaskState::Skipped))
 }
 
 /// Prefix of the names under which git keeps the work on specs.

@@ -7,27 +7,27 @@ use std::time::Duration;
 
 use ralph_core::agent_role::AgentRole;
 use ralph_core::answer::AnswerSchema;
-use ralph_core::backend::{McpServers, Permissions, Request, Session};
+use ralph_core::backend::{BackendPermissions, BackendRequest, McpServers, SessionStart};
 use ralph_core::config::{Config, Dollars, StageName};
 use ralph_core::cycle::RunCommand;
 use ralph_core::handoff;
-use ralph_core::limits::Limits;
+use ralph_core::limits::BackendRunLimits;
 use ralph_core::plan::Task;
 
 use super::error::DriveError;
 use super::session::{ATTEMPT_VARIABLE, TASK_VARIABLE};
-use crate::choice::{self, Chosen};
+use crate::choice::{self, ChosenBackend};
 
 /// Settings of a request beside its prompt.
-pub(super) struct Terms {
+pub(super) struct RequestTerms {
     mcp: Option<McpServers>,
     schema: AnswerSchema,
     max_turns: Option<u32>,
-    permissions: Permissions,
+    permissions: BackendPermissions,
     budget: Option<f64>,
 }
 
-impl Terms {
+impl RequestTerms {
     /// Build the terms for a run on a task. `spent` is the cost of the loop so far, in dollars.
     pub(super) fn of(
         config: &Config,
@@ -36,7 +36,7 @@ impl Terms {
         spent: f64,
     ) -> Result<Self, DriveError> {
         let schema = handoff::schema().clone();
-        let role = RoleTerms::of(config, AgentRole::Build, schema, Access::Writes);
+        let role = RoleTerms::of(config, AgentRole::Build, schema, AgentAccess::Writes);
         Self::of_role(config, root, &RoleTerms { max_turns: task.max_turns, ..role }, spent)
     }
 
@@ -72,9 +72,9 @@ impl Terms {
             schema: role.schema.clone(),
             max_turns: role.max_turns.or(stage.max_turns.or(config.max_turns).map(u32::from)),
             permissions: match role.access {
-                Access::Looks => Permissions::ReadOnly,
-                Access::Writes if config.skip_permissions => Permissions::Bypass,
-                Access::Writes => Permissions::Default,
+                AgentAccess::Looks => BackendPermissions::ReadOnly,
+                AgentAccess::Writes if config.skip_permissions => BackendPermissions::Bypass,
+                AgentAccess::Writes => BackendPermissions::Default,
             },
             budget: budget(config, spent),
         })
@@ -83,11 +83,11 @@ impl Terms {
     /// The request to a backend, with a prompt and what goes beside it. Its `scratch` is still to be filled in.
     pub(super) fn request<'t>(
         &'t self,
-        chosen: &'t Chosen,
+        chosen: &'t ChosenBackend,
         (prompt, system): (&'t str, Option<&'t str>),
-        session: Session<'t>,
-    ) -> Request<'t> {
-        Request {
+        session: SessionStart<'t>,
+    ) -> BackendRequest<'t> {
+        BackendRequest {
             prompt,
             system,
             model: chosen.model.as_deref(),
@@ -105,7 +105,7 @@ impl Terms {
 
 /// Rights of an agent in a consultation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum AgentAccess {
     Looks,
     /// Write too, and run what it likes: tests write files, and whoever may not write cannot run them.
     /// What it was not asked to write is undone.
@@ -117,7 +117,7 @@ pub(super) enum Access {
 pub(super) struct RoleTerms {
     pub(super) role: AgentRole,
     pub(super) schema: AnswerSchema,
-    pub(super) access: Access,
+    pub(super) access: AgentAccess,
     /// Most turns, where its own setting says so.
     pub(super) max_turns: Option<u32>,
     /// The model, where its own setting says so.
@@ -132,7 +132,7 @@ impl RoleTerms {
         config: &Config,
         role: AgentRole,
         schema: AnswerSchema,
-        access: Access,
+        access: AgentAccess,
     ) -> Self {
         let mcp = config.stage(role.stage()).mcp_config;
         Self { role, schema, access, max_turns: None, model: None, mcp }
@@ -153,14 +153,19 @@ pub(super) fn variables(
 }
 
 /// What one run may use: the budget is what is left of it.
-pub(super) fn run_limits(config: &Config, of: RunCommand, stage: StageName, spent: f64) -> Limits {
-    let mut limits = Limits::of(&config.limits, run_timeout(config, of, stage));
+pub(super) fn run_limits(
+    config: &Config,
+    of: RunCommand,
+    stage: StageName,
+    spent: f64,
+) -> BackendRunLimits {
+    let mut limits = BackendRunLimits::of(&config.limits, run_timeout(config, of, stage));
     limits.max_cost = budget(config, spent);
     limits
 }
 
 /// Return the context size in tokens that the backend's settings state, if they do.
-pub(super) fn window(chosen: &Chosen) -> Option<u64> {
+pub(super) fn window(chosen: &ChosenBackend) -> Option<u64> {
     chosen.settings.context_window.map(|tokens| tokens.get().into())
 }
 

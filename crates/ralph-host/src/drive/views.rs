@@ -4,23 +4,23 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::config::LogLevel;
-use ralph_core::cycle::{Entry, EventKind, History, Record, events_of, state_of};
+use ralph_core::cycle::{EventKind, History, JournalEntry, JournalRecord, events_of, state_of};
 
 use super::error::DriveError;
-use super::listener::Listener;
-use super::log::Log;
+use super::listener::LoopListener;
+use super::log::LoopLog;
 use crate::FileError;
 use crate::project::Project;
 use crate::store::{add_to_view, read_entries, swap_view};
 
 /// The files that other programs read about a loop.
 #[derive(Clone, Debug)]
-pub(super) struct Views {
+pub(super) struct LoopViewFiles {
     events: PathBuf,
     state: PathBuf,
 }
 
-impl Views {
+impl LoopViewFiles {
     /// Return the views of a project.
     pub(super) fn of(project: &Project) -> Self {
         let events = project.root().join(".ralph/logs/events.jsonl");
@@ -46,10 +46,10 @@ impl Views {
     /// written, which is no reason to stop.
     pub(super) fn publish(
         &self,
-        entry: &Entry,
+        entry: &JournalEntry,
         history: &History,
-        log: Option<&Log>,
-        listener: &mut dyn Listener,
+        log: Option<&LoopLog>,
+        listener: &mut dyn LoopListener,
     ) -> Vec<FileError> {
         let mut problems = Vec::new();
         let mut lines = Vec::new();
@@ -80,14 +80,14 @@ fn level(kind: &EventKind<'_>) -> LogLevel {
     }
 }
 
-fn changes_state(record: &Record) -> bool {
+fn changes_state(record: &JournalRecord) -> bool {
     matches!(
         record,
-        Record::RunStarted(_)
-            | Record::RunEnded(_)
-            | Record::AttemptStarted { .. }
-            | Record::Waiting(_)
-            | Record::Waited
-            | Record::Command(_)
+        JournalRecord::RunStarted(_)
+            | JournalRecord::RunEnded(_)
+            | JournalRecord::AttemptStarted { .. }
+            | JournalRecord::Waiting(_)
+            | JournalRecord::Waited
+            | JournalRecord::Command(_)
     )
 }

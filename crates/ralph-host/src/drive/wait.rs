@@ -3,33 +3,35 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ralph_core::choice::{Limited, Next};
-use ralph_core::control::Doing;
-use ralph_core::cycle::{DiscardedAttempt, End, EventKind, Record, UsageWait, WaitTick, ledger};
-use ralph_core::view::Tally;
+use ralph_core::choice::{BackendSelection, BackendUsageLimit};
+use ralph_core::control::LoopActivity;
+use ralph_core::cycle::{
+    DiscardedAttempt, EventKind, JournalRecord, LoopEnd, UsageWait, WaitTick, ledger,
+};
+use ralph_core::view::TaskTally;
 
 use super::attempt::AttemptRun;
-use super::error::{DriveError, Halt};
-use super::session::Session;
-use crate::choice::StageChoice;
+use super::error::{DriveError, LoopHalt};
+use super::session::RunSession;
+use crate::choice::StageBackends;
 use crate::store::Durability;
 
 /// Time between two looks of a waiting loop.
 pub(super) const NAP: Duration = Duration::from_millis(200);
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// A backend for code that is not limited, by its place.
-    pub(super) fn free_backend(&mut self) -> Result<usize, Halt> {
+    pub(super) fn free_backend(&mut self) -> Result<usize, LoopHalt> {
         let choice = self.choice.clone();
-        self.free_of(&choice)?.ok_or(Halt::LookAgain)
+        self.free_of(&choice)?.ok_or(LoopHalt::LookAgain)
     }
 
     /// The same among those of any stage; `None` after a wait.
-    pub(super) fn free_of(&mut self, choice: &StageChoice) -> Result<Option<usize>, Halt> {
+    pub(super) fn free_of(&mut self, choice: &StageBackends) -> Result<Option<usize>, LoopHalt> {
         let now = self.clock.now().as_second();
         let (backend, until) = match choice.next(&self.limited, now) {
-            Next::Run(backend) => return Ok(Some(choice.place_of(&backend.name))),
-            Next::Wait { backend, until } => (backend, until),
+            BackendSelection::Run(backend) => return Ok(Some(choice.place_of(&backend.name))),
+            BackendSelection::Wait { backend, until } => (backend, until),
         };
         self.wait_for_limit(&backend.name, until)?;
         Ok(None)
@@ -50,9 +52,9 @@ impl Session<'_> {
         let now = self.clock.stamp();
         self.plan.change(|plan, text| ledger::unmark(plan, text, &run.task.id, &now))?;
         let attempt = run.started.attempt.clone();
-        let tasks = Tally::of(&*self.known_plan()?);
+        let tasks = TaskTally::of(&*self.known_plan()?);
         let discarded = DiscardedAttempt { attempt, salvage, tasks, ..Default::default() };
-        self.record(Record::RolledBack(discarded), Durability::Eventual)?;
+        self.record(JournalRecord::RolledBack(discarded), Durability::Eventual)?;
         self.limited_now(&run.started.backend, since, until, reason);
         Ok(())
     }
@@ -65,14 +67,14 @@ impl Session<'_> {
         resets_at: Option<i64>,
         reason: &str,
     ) {
-        let limited = Limited { since, resets_at, reason: reason.to_owned() };
+        let limited = BackendUsageLimit { since, resets_at, reason: reason.to_owned() };
         self.limited.insert(backend.to_owned(), limited);
         self.warn(&format!("{backend} has met its usage limit: {reason}"));
     }
 
     /// Wait until a limit is lifted, or end the loop when nobody wants to wait. The wait is written
     /// down, so that a restart goes on with it.
-    fn wait_for_limit(&mut self, backend: &str, until: i64) -> Result<(), Halt> {
+    fn wait_for_limit(&mut self, backend: &str, until: i64) -> Result<(), LoopHalt> {
         self.arrive_beside()?;
         let limited = self.limited.get(backend);
         let reason = limited.map(|limited| limited.reason.clone()).unwrap_or_default();
@@ -80,13 +82,13 @@ impl Session<'_> {
         if self.options.no_wait {
             let when = jiff::Timestamp::from_second(until).map(|t| t.to_string());
             let reason = format!("{reason}; lifted at {}", when.unwrap_or_default());
-            return Err(Halt::End(End::UsageLimit { reason }));
+            return Err(LoopHalt::End(LoopEnd::UsageLimit { reason }));
         }
         if self.history.wait.is_none() {
             let (backend, reason) = (backend.to_owned(), reason.clone());
             let attempt = attempt.unwrap_or_default();
             let wait = UsageWait { attempt, until, backend, reason };
-            self.record(Record::Waiting(wait), Durability::Synced)?;
+            self.record(JournalRecord::Waiting(wait), Durability::Synced)?;
         }
         // By a clock that nobody can set back, and by the one on the wall: a machine that slept has
         // waited too.
@@ -94,7 +96,7 @@ impl Session<'_> {
         let patience = Duration::from_secs(patience.unwrap_or(0));
         let (began, mut told) = (Instant::now(), u64::MAX);
         while let Some(left) = patience.checked_sub(began.elapsed()) {
-            self.listen(Doing::Nothing)?;
+            self.listen(LoopActivity::Nothing)?;
             let lifted = self.clock.now().as_second() >= until;
             if self.signals.first().is_some() || self.mailbox.stop_asked() || lifted {
                 break;
@@ -107,17 +109,17 @@ impl Session<'_> {
             thread::sleep(NAP.min(left));
         }
         match self.signals.first() {
-            Some(signal) => Err(Halt::End(End::Interrupted(signal))),
-            None if self.mailbox.stop_asked() => Err(Halt::End(End::Stopped)),
+            Some(signal) => Err(LoopHalt::End(LoopEnd::Interrupted(signal))),
+            None if self.mailbox.stop_asked() => Err(LoopHalt::End(LoopEnd::Stopped)),
             None => {
                 self.limited.remove(backend);
-                Ok(self.record(Record::Waited, Durability::Eventual)?)
+                Ok(self.record(JournalRecord::Waited, Durability::Eventual)?)
             }
         }
     }
 
     /// The configured pause between two backend runs.
-    pub(super) fn pause_between(&mut self) -> Result<(), Halt> {
+    pub(super) fn pause_between(&mut self) -> Result<(), LoopHalt> {
         let first = self.history.of_run().next().is_none();
         let mut left = self.config.min_delay;
         if !left.is_zero() {
@@ -129,9 +131,9 @@ impl Session<'_> {
             let nap = left.min(NAP);
             thread::sleep(nap);
             left -= nap;
-            self.listen(Doing::Nothing)?;
+            self.listen(LoopActivity::Nothing)?;
             if self.mailbox.stop_asked() || self.history.paused || self.stop_signal().is_some() {
-                return Err(Halt::LookAgain);
+                return Err(LoopHalt::LookAgain);
             }
         }
         Ok(())

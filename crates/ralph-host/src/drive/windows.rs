@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::windows::Windows;
+use ralph_core::windows::ContextWindows;
 
 use crate::FileError;
 use crate::store::{self, put_view};
@@ -15,12 +15,12 @@ fn file(state: &Path) -> PathBuf {
 }
 
 /// Read the sizes that earlier runs learned. A file that cannot be read counts as empty.
-pub(super) fn read(state: &Path) -> Windows {
+pub(super) fn read(state: &Path) -> ContextWindows {
     let bytes = store::read(&file(state)).ok().flatten().unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
 /// Write the sizes that are known now.
-pub(super) fn write(state: &Path, windows: &Windows) -> Result<(), FileError> {
+pub(super) fn write(state: &Path, windows: &ContextWindows) -> Result<(), FileError> {
     put_view(&file(state), &serde_json::to_vec(windows).unwrap_or_default())
 }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::agent_role::AgentRole;
 use ralph_core::config::CommitScope;
 use ralph_core::cycle::{
-    AttemptBase, Candidate, History, PathChange, Phase, Record, Remark, TipStart,
+    AttemptBase, AttemptPhase, Candidate, History, JournalRecord, PathChange, Remark, TipStart,
 };
 use ralph_core::plan::{Id, Task};
 use ralph_core::words::count;
@@ -25,10 +25,10 @@ use ralph_core::words::count;
 use super::consult::few;
 use super::error::DriveError;
 use super::run_lane::tip_ref;
-use super::session::Session;
+use super::session::RunSession;
 use super::specs::scope_of_keeper;
 use crate::git::{GitError, Oid, Repo, RepoPath, Salvage, spec_ref};
-use crate::lanes::{Furnished, GitSettings, LaneError};
+use crate::lanes::{FurnishReport, GitSettings, LaneError};
 use crate::run_ledger;
 use crate::store::{Durability, put_view};
 
@@ -46,7 +46,7 @@ const FREE: [&str; 2] = [".ralph/context", ".ralph/logs/validation"];
 const INBOX: &str = "ralph/inbox.jsonl";
 
 /// State of the ralph files and git settings in a lane before an agent runs.
-pub(super) struct FoundInLane {
+pub(super) struct LaneBeforeAgent {
     /// Files of the ledger and sources.
     files: BTreeMap<String, Option<Vec<u8>>>,
     /// Files that can run or redirect git.
@@ -64,7 +64,7 @@ pub(super) enum CollectedWork {
     Damaged(String),
 }
 
-impl<'a> Session<'a> {
+impl<'a> RunSession<'a> {
     /// The lane's working tree, with ralph's own git directory.
     pub(super) fn work_tree(&self) -> &Repo<'a> {
         self.work.repo()
@@ -105,7 +105,7 @@ impl<'a> Session<'a> {
         if known.as_ref() != Some(&tip) {
             self.repo.advance_ref(&name, &tip, known.as_ref())?;
         }
-        self.record(Record::TipStarted(start), Durability::Synced)?;
+        self.record(JournalRecord::TipStarted(start), Durability::Synced)?;
         if let Some(old) = old_ref {
             self.repo.delete_ref(&old)?;
         }
@@ -156,21 +156,21 @@ impl<'a> Session<'a> {
         match self.work.lane.due_setup() {
             Some(command) => {
                 self.arrive_beside()?;
-                self.record(Record::LaneSetup(Remark::new(command)), Durability::Eventual)
+                self.record(JournalRecord::LaneSetup(Remark::new(command)), Durability::Eventual)
             }
             None => Ok(()),
         }
     }
 
     /// A backend is about to run: the ledger, the sources and a repository of its own are in the lane.
-    pub(super) fn let_in(&mut self) -> Result<FoundInLane, DriveError> {
+    pub(super) fn let_in(&mut self) -> Result<LaneBeforeAgent, DriveError> {
         let files = self.write_sources()?;
         self.write_private_repository()?;
-        Ok(FoundInLane { files, git_settings: self.work.lane.git_settings() })
+        Ok(LaneBeforeAgent { files, git_settings: self.work.lane.git_settings() })
     }
 
     /// Stop when somebody changed what can run or redirect git in home. In a lane nobody can.
-    pub(super) fn check_git_settings(&self, found: &FoundInLane) -> Result<(), DriveError> {
+    pub(super) fn check_git_settings(&self, found: &LaneBeforeAgent) -> Result<(), DriveError> {
         let changed = self.work.lane.git_settings().changed_since(&found.git_settings);
         let Some(first) = changed.first() else { return Ok(()) };
         let names: Vec<String> = changed.iter().map(|path| path.display().to_string()).collect();
@@ -266,7 +266,7 @@ impl<'a> Session<'a> {
     /// are left out of its work. In the lane over home, the files are put back.
     pub(super) fn tell_left_out(
         &mut self,
-        given: &FoundInLane,
+        given: &LaneBeforeAgent,
         role: AgentRole,
     ) -> Result<(), DriveError> {
         let (work, root) = (&self.work, self.work_root());
@@ -374,7 +374,7 @@ pub(super) fn landed_tasks(history: &History) -> BTreeSet<Id> {
     let line = history.arrival.as_ref();
     let landed = line.into_iter().flat_map(|line| &line.landed).flat_map(|one| &one.tasks);
     let open = history.open.iter();
-    let landing = open.filter(|open| open.phase() == Phase::Landing);
+    let landing = open.filter(|open| open.phase() == AttemptPhase::Landing);
     let tasks = landed.chain(landing.map(|open| &open.started.task));
     tasks.map(|task| Id::new(task.as_str())).collect()
 }
@@ -388,7 +388,7 @@ fn damage_of(checked: Result<(), LaneError>) -> Result<Option<String>, LaneError
 }
 
 /// Return warnings about configured paths that home does not have.
-fn furnish_remarks(furnished: &Furnished) -> Vec<String> {
+fn furnish_remarks(furnished: &FurnishReport) -> Vec<String> {
     let missing = furnished.missing.iter();
     missing.map(|path| format!("`[lane]` names {path}, which is not there")).collect()
 }

@@ -12,12 +12,12 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ralph_core::backend::Ending;
+use ralph_core::backend::ProcessEnding;
 
 use super::Repo;
 use super::error::GitError;
 use super::name::RepoPath;
-use crate::proc::{Job, Stdin};
+use crate::proc::{Job, JobStdin};
 
 /// Longest wait for a lock of another process.
 pub(super) const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -78,7 +78,7 @@ const LANE: [&str; 2] = [NO_HOOKS, "submodule.recurse=false"];
 const MOST_MESSAGE: usize = 1000;
 
 /// Call of git that is prepared and not yet run.
-pub(crate) struct Call<'r, 'a> {
+pub(crate) struct GitCall<'r, 'a> {
     repo: &'r Repo<'a>,
     job: Job,
     command: String,
@@ -86,7 +86,7 @@ pub(crate) struct Call<'r, 'a> {
 
 /// Exit code and output of a call of git.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct GitOutput {
     command: String,
     pub(crate) code: i32,
     pub(crate) stdout: Vec<u8>,
@@ -95,13 +95,19 @@ pub(crate) struct Answer {
 
 impl<'a> Repo<'a> {
     /// Prepare a call that may change the repository.
-    pub(crate) fn git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
+    pub(crate) fn git<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+    ) -> GitCall<'_, 'a> {
         let settings = QUIET.iter().flat_map(|s| ["-c", s]).map(OsString::from);
         self.tidy(settings.chain(args.into_iter().map(|a| a.as_ref().to_owned())))
     }
 
     /// A call that may start git's own maintenance.
-    pub(super) fn tidy<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
+    pub(super) fn tidy<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+    ) -> GitCall<'_, 'a> {
         let args: Vec<OsString> = args.into_iter().map(|a| a.as_ref().to_owned()).collect();
         let mut words = args.iter().map(|a| a.to_string_lossy());
         let mut command = String::new();
@@ -128,18 +134,21 @@ impl<'a> Repo<'a> {
         // Named for home too: a planted `core.worktree` would lead git to other files.
         job = job.env("GIT_DIR", &self.git_dir).env("GIT_WORK_TREE", &self.top);
         job.bounds.timeout = Some(PATIENCE);
-        Call { repo: self, job, command }
+        GitCall { repo: self, job, command }
     }
 
     /// Prepare a call that only reads and takes no optional locks.
-    pub(crate) fn look<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
+    pub(crate) fn look<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+    ) -> GitCall<'_, 'a> {
         let mut call = self.git(args);
         call.job = call.job.env("GIT_OPTIONAL_LOCKS", "0");
         call
     }
 }
 
-impl Call<'_, '_> {
+impl GitCall<'_, '_> {
     /// With this index instead of the user's.
     pub(crate) fn index(self, index: &Path) -> Self {
         self.env("GIT_INDEX_FILE", index)
@@ -153,7 +162,7 @@ impl Call<'_, '_> {
 
     /// Pass bytes to the standard input of the call.
     pub(crate) fn stdin(mut self, bytes: Vec<u8>) -> Self {
-        self.job.stdin = Stdin::Bytes(bytes);
+        self.job.stdin = JobStdin::Bytes(bytes);
         self
     }
 
@@ -179,7 +188,7 @@ impl Call<'_, '_> {
     }
 
     /// Make the call, whatever its exit code. Waits a while for a lock that somebody else has.
-    pub(crate) fn run(self) -> Result<Answer, GitError> {
+    pub(crate) fn run(self) -> Result<GitOutput, GitError> {
         let until = Instant::now() + LOCK_WAIT;
         loop {
             let answer = self.once()?;
@@ -204,7 +213,7 @@ impl Call<'_, '_> {
     }
 
     /// Make the call, and again where something took rights away from ralph in a lane.
-    fn once(&self) -> Result<Answer, GitError> {
+    fn once(&self) -> Result<GitOutput, GitError> {
         let answer = self.start()?;
         match &self.repo.folder {
             Some(folder) if answer.stderr.contains("Permission denied") => {
@@ -215,31 +224,31 @@ impl Call<'_, '_> {
                     "add" => [answer.stdout, again.stdout].concat(),
                     _ => again.stdout,
                 };
-                Ok(Answer { stdout, ..again })
+                Ok(GitOutput { stdout, ..again })
             }
             _ => Ok(answer),
         }
     }
 
-    fn start(&self) -> Result<Answer, GitError> {
+    fn start(&self) -> Result<GitOutput, GitError> {
         self.repo.check_folder()?;
         let (finished, stdout) = self.repo.runner.output(&self.job)?;
         if finished.exit.stopped.is_some() {
             return Err(GitError::TimedOut(self.command.clone()));
         }
         let code = match finished.exit.ending {
-            Ending::Code(code) => code,
-            Ending::Signal(signal) => {
+            ProcessEnding::Code(code) => code,
+            ProcessEnding::Signal(signal) => {
                 return Err(GitError::Killed { command: self.command.clone(), signal });
             }
-            Ending::NotFound => return Err(GitError::NotInstalled),
+            ProcessEnding::NotFound => return Err(GitError::NotInstalled),
         };
         let command = self.command.clone();
-        Ok(Answer { command, code, stdout, stderr: finished.stderr_tail })
+        Ok(GitOutput { command, code, stdout, stderr: finished.stderr_tail })
     }
 }
 
-impl Answer {
+impl GitOutput {
     pub(crate) fn into_error(self) -> GitError {
         if self.stderr.contains("Please tell me who you are")
             || self.stderr.contains("empty ident name")

@@ -13,12 +13,12 @@ use ralph_core::cycle::{AttemptBase, Candidate, ChangedPath, PathChange};
 
 use super::Repo;
 use super::call::nul_fields;
-use super::changes::{Change, ChangeKind};
+use super::changes::{GitChange, GitChangeKind};
 use super::error::GitError;
 use super::message::ATTEMPT;
 use super::name::{Oid, RepoPath};
 use super::salvage::Salvage;
-use super::snapshot::{Added, parse_raw};
+use super::snapshot::{GitAddResult, parse_raw};
 
 /// Traces that gates left in the files of a lane. They are gone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct GateTraces {
 impl Repo<'_> {
     /// Take what a backend left into the index, which is as in `base`.
     pub fn collect_candidate(&self, base: &Oid) -> Result<Candidate, GitError> {
-        let Added { said, unread, unborn } = self.add_all(None, &[])?;
+        let GitAddResult { said, unread, unborn } = self.add_all(None, &[])?;
         let mut candidate = match self.read_added(&said) {
             Some(candidate) => candidate,
             None => self.read_staged(base)?,
@@ -46,7 +46,7 @@ impl Repo<'_> {
 
     /// The same when the index may hold a part of it already.
     pub(crate) fn collect_again(&self, base: &Oid) -> Result<Candidate, GitError> {
-        let Added { unread, unborn, .. } = self.add_all(None, &[])?;
+        let GitAddResult { unread, unborn, .. } = self.add_all(None, &[])?;
         let mut candidate = self.read_staged(base)?;
         candidate.unread = unread;
         candidate.nested.extend(unborn);
@@ -71,10 +71,11 @@ impl Repo<'_> {
         let out = self.look(args.into_iter().chain([base.as_str(), "--"])).ok()?;
         let changes = parse_raw(&out).ok_or_else(|| GitError::Unreadable("diff-index".into()))?;
         let changes = changes.into_iter().filter(|change| !self.ledger.contains(&change.path));
-        let (links, paths): (Vec<Change>, Vec<Change>) = changes.partition(Change::is_gitlink);
-        let changed = |change: Change| {
+        let (links, paths): (Vec<GitChange>, Vec<GitChange>) =
+            changes.partition(GitChange::is_gitlink);
+        let changed = |change: GitChange| {
             let kind = match change.kind {
-                ChangeKind::Deleted => PathChange::Deleted,
+                GitChangeKind::Deleted => PathChange::Deleted,
                 _ => PathChange::Written,
             };
             ChangedPath { path: change.path, change: kind }

@@ -7,7 +7,7 @@ use super::name::{Oid, RepoPath};
 /// Kind of change of one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ChangeKind {
+pub enum GitChangeKind {
     Added,
     /// Content or permissions changed.
     Modified,
@@ -18,9 +18,9 @@ pub enum ChangeKind {
 
 /// Change of one path, with its mode and content before and after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct GitChange {
     pub path: RepoPath,
-    pub kind: ChangeKind,
+    pub kind: GitChangeKind,
     /// The rights before; `None` when it was not there or nobody asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_mode: Option<u32>,
@@ -35,7 +35,7 @@ pub struct Change {
     pub new: Option<Oid>,
 }
 
-impl Change {
+impl GitChange {
     pub(super) fn is_gitlink(&self) -> bool {
         [self.old_mode, self.new_mode].contains(&Some(0o160_000))
     }

@@ -2,29 +2,29 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::backend::Ending;
+use ralph_core::backend::ProcessEnding;
 use ralph_core::doctor::RepositoryFacts;
 
 use super::Repo;
 use super::call::STRIPPED;
 use super::error::GitError;
-use crate::proc::{Job, Runner};
+use crate::proc::{Job, JobRunner};
 
 /// Return the output of `git --version`, and whether git knows the committer in this directory.
-pub fn introduce(root: &Path, runner: &Runner) -> Result<(String, bool), GitError> {
+pub fn introduce(root: &Path, runner: &JobRunner) -> Result<(String, bool), GitError> {
     let (code, said) = ask(root, runner, &["--version"])?;
     let (who, _) = ask(root, runner, &["var", "GIT_COMMITTER_IDENT"])?;
     Ok((if code == 0 { said } else { String::new() }, who == 0))
 }
 
-fn ask(root: &Path, runner: &Runner, args: &[&str]) -> Result<(i32, String), GitError> {
+fn ask(root: &Path, runner: &JobRunner, args: &[&str]) -> Result<(i32, String), GitError> {
     let mut job = Job::new("git", root).args(args).env("LC_ALL", "C");
     job.env.extend(STRIPPED.iter().map(|name| (name.into(), None)));
     let (finished, said) = runner.output(&job)?;
     match finished.exit.ending {
-        Ending::NotFound => Err(GitError::NotInstalled),
-        Ending::Signal(signal) => Ok((128 + signal, String::new())),
-        Ending::Code(code) => Ok((code, String::from_utf8_lossy(&said).trim().to_owned())),
+        ProcessEnding::NotFound => Err(GitError::NotInstalled),
+        ProcessEnding::Signal(signal) => Ok((128 + signal, String::new())),
+        ProcessEnding::Code(code) => Ok((code, String::from_utf8_lossy(&said).trim().to_owned())),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::lane_folder::LaneDamage;
 use super::name::RepoPath;
-use super::state::Operation;
+use super::state::GitOperation;
 use crate::file_error::FileError;
 use crate::proc::ProcError;
 
@@ -17,7 +17,7 @@ pub enum GitError {
     NoWorkingTree(PathBuf),
     /// Something of git's own is unfinished.
     #[error("a {0} is in progress in this repository")]
-    InProgress(Operation),
+    InProgress(GitOperation),
     #[error("{} with conflicts: {}", files(.0.len()), list(.0))]
     Unmerged(Vec<RepoPath>),
     /// The tree has changes and the configuration says not to start then.

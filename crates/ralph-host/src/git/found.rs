@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use ralph_core::backend::{Ending, Exit};
+use ralph_core::backend::{BackendExit, ProcessEnding};
 
 use super::Repo;
 use super::error::GitError;
 use super::ledger::LedgerPaths;
 use crate::git_dir;
-use crate::proc::{Job, Runner};
+use crate::proc::{Job, JobRunner};
 
 /// Settings of the new repository. Neither a missing name nor hooks and keys of the user's own
 /// configuration get in the way.
@@ -20,15 +20,15 @@ const SETTINGS: [(&str, &str); 4] = [
 ];
 
 /// Make `root` a repository with all that is in it as its first commit.
-pub fn found(root: &Path, runner: &Runner, subject: &str) -> Result<(), GitError> {
+pub fn found(root: &Path, runner: &JobRunner, subject: &str) -> Result<(), GitError> {
     let mut init = Job::new("git", root).args(["init", "--quiet", "--initial-branch=main"]);
     init.env.extend(super::call::STRIPPED.iter().map(|name| (name.into(), None)));
     let (finished, _) = runner.output(&init)?;
-    if finished.exit.ending == Ending::NotFound {
+    if finished.exit.ending == ProcessEnding::NotFound {
         return Err(GitError::NotInstalled);
     }
     let git_dir = git_dir::of(root).ok().flatten();
-    let Some(git_dir) = git_dir.filter(|_| finished.exit == Exit::code(0)) else {
+    let Some(git_dir) = git_dir.filter(|_| finished.exit == BackendExit::code(0)) else {
         let message = finished.stderr_tail.trim().to_owned();
         return Err(GitError::Failed { command: "init".into(), code: 1, message });
     };

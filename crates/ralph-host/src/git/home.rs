@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::Repo;
 use super::error::GitError;
 use super::name::{Oid, RepoPath};
-use super::status::{Entry, Side};
+use super::status::{GitSideChange, GitStatusEntry};
 
 /// The message of the commit that `on_dirty = "commit"` makes.
 const USERS_OWN: &str = "ralph: auto-commit before orchestration start";
@@ -15,8 +15,9 @@ impl Repo<'_> {
     /// The uncommitted files that keep a run from owning the checkout: all but the ledger, and new files
     /// that people write for ralph.
     pub(crate) fn unclean(&self) -> Result<Vec<RepoPath>, GitError> {
-        let is_new_source =
-            |entry: &Entry| entry.file == Side::Untracked && self.ledger.is_source(&entry.path);
+        let is_new_source = |entry: &GitStatusEntry| {
+            entry.file == GitSideChange::Untracked && self.ledger.is_source(&entry.path)
+        };
         let entries = self.status()?.entries.into_iter();
         let found = entries.filter(|entry| self.is_users(entry) && !is_new_source(entry));
         Ok(found.map(|entry| entry.path).collect())
@@ -70,8 +71,8 @@ impl Repo<'_> {
 
     /// Whether an entry makes the tree one that is not clean. A changed ledger file does not, but a
     /// staged one does: the clean way would lose what is staged.
-    pub(super) fn is_users(&self, entry: &Entry) -> bool {
-        let staged = !matches!(entry.index, Side::Same | Side::Untracked);
+    pub(super) fn is_users(&self, entry: &GitStatusEntry) -> bool {
+        let staged = !matches!(entry.index, GitSideChange::Same | GitSideChange::Untracked);
         staged || !self.ledger.contains(&entry.path)
     }
 

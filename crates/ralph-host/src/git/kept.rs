@@ -15,7 +15,7 @@ use crate::ids::ulid_time;
 
 /// Rule that decides which kept work is old enough to be deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retire {
+pub enum SalvageRetentionRule {
     /// Work that was kept before this moment, in seconds since 1970.
     Before(i64),
     /// All but the newest so many.
@@ -24,14 +24,14 @@ pub enum Retire {
 
 /// Whether an attempt may still need what it started from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Underway {
+pub enum OngoingWork {
     Nothing,
     Attempt,
 }
 
 /// Something that an attempt left beside its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leftover {
+pub struct AttemptLeftover {
     /// Full name of the ref.
     pub name: String,
     pub object: Oid,
@@ -39,13 +39,13 @@ pub struct Leftover {
 
 /// Kept work that a rule selects for deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Retired {
+pub struct RetiredWork {
     /// Salvages, the newest first.
     pub salvages: Vec<Salvage>,
-    pub others: Vec<Leftover>,
+    pub others: Vec<AttemptLeftover>,
 }
 
-impl Retired {
+impl RetiredWork {
     /// Check whether the rule selects nothing.
     pub fn is_empty(&self) -> bool {
         self.salvages.is_empty() && self.others.is_empty()
@@ -54,18 +54,22 @@ impl Retired {
 
 impl Repo<'_> {
     /// List the kept work that is old enough to be deleted. Change nothing.
-    pub fn retired(&self, rule: Retire, underway: Underway) -> Result<Retired, GitError> {
+    pub fn retired(
+        &self,
+        rule: SalvageRetentionRule,
+        underway: OngoingWork,
+    ) -> Result<RetiredWork, GitError> {
         let mut salvages = self.salvages()?;
         let before = match rule {
-            Retire::Before(moment) => {
+            SalvageRetentionRule::Before(moment) => {
                 salvages.retain(|salvage| salvage.at < moment);
                 moment
             }
-            Retire::Beyond(keep) if keep >= salvages.len() => {
+            SalvageRetentionRule::Beyond(keep) if keep >= salvages.len() => {
                 salvages.clear();
                 i64::MIN
             }
-            Retire::Beyond(keep) => {
+            SalvageRetentionRule::Beyond(keep) => {
                 let gone = salvages.split_off(keep);
                 let oldest = salvages.last().map_or(i64::MAX, |salvage| salvage.at);
                 salvages = gone;
@@ -76,11 +80,11 @@ impl Repo<'_> {
         let out = self.look(["for-each-ref", format, "refs/ralph"]).ok()?;
         let text = String::from_utf8_lossy(&out);
         let goes = |line: &str| leftover(line, before, underway);
-        Ok(Retired { salvages, others: text.lines().filter_map(goes).collect() })
+        Ok(RetiredWork { salvages, others: text.lines().filter_map(goes).collect() })
     }
 
     /// Let it go. A ref that was changed meanwhile stays.
-    pub fn retire(&self, retired: &Retired) -> Result<(), GitError> {
+    pub fn retire(&self, retired: &RetiredWork) -> Result<(), GitError> {
         let salvages = retired.salvages.iter().map(|s| (&s.name, &s.commit));
         let others = retired.others.iter().map(|o| (&o.name, &o.object));
         let mut batch = Vec::new();
@@ -116,13 +120,13 @@ impl Repo<'_> {
 }
 
 /// A ref that goes: `<name> NUL <object> NUL <time>`.
-fn leftover(line: &str, before: i64, underway: Underway) -> Option<Leftover> {
+fn leftover(line: &str, before: i64, underway: OngoingWork) -> Option<AttemptLeftover> {
     let [name, object, at] = <[&str; 3]>::try_from(line.split('\0').collect::<Vec<_>>()).ok()?;
     let mut parts = name.strip_prefix("refs/ralph/")?.split('/');
     let (_run, kind, attempt) = (parts.next()?, parts.next()?, parts.next());
     let goes = match kind {
         // Only an open attempt goes back to it.
-        "candidate" => underway == Underway::Nothing,
+        "candidate" => underway == OngoingWork::Nothing,
         "commits" | "index" | "stash" => {
             // A tree has no time of its own, and a stash may be older than its attempt.
             let made = attempt.and_then(ulid_time).or_else(|| at.parse().ok());
@@ -131,7 +135,7 @@ fn leftover(line: &str, before: i64, underway: Underway) -> Option<Leftover> {
         _ => false,
     };
     let object = Oid::parse(object.as_bytes()).filter(|_| goes)?;
-    Some(Leftover { name: name.to_owned(), object })
+    Some(AttemptLeftover { name: name.to_owned(), object })
 }
 
 #[cfg(test)]
@@ -144,13 +148,13 @@ mod tests {
         let goes = |name: &str, at: &str, underway| {
             leftover(&format!("refs/ralph/{name}\0{object}\0{at}"), 100, underway).is_some()
         };
-        let idle = Underway::Nothing;
+        let idle = OngoingWork::Nothing;
         assert!(goes("r1/commits/a1/1", "99", idle) && !goes("r1/commits/a1/1", "100", idle));
         assert!(!goes("r1/index/a1", "", idle), "nobody knows how old it is");
         let young = "01JJ1XWXB8ZZZZZZZZZZZZZZZZ";
         assert!(!goes(&format!("r1/stash/{young}"), "5", idle), "the stash is older than its end");
         assert!(
-            goes("r1/candidate/a1", "", idle) && !goes("r1/candidate/a1", "", Underway::Attempt)
+            goes("r1/candidate/a1", "", idle) && !goes("r1/candidate/a1", "", OngoingWork::Attempt)
         );
         assert!(!goes("spec-all/spec", "1", idle) && !goes("r1/salvage/a1", "1", idle));
     }

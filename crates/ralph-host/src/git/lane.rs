@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::error::GitError;
 use super::{CheckoutKind, HOOK_PATIENCE, LaneFolder, LedgerPaths, Repo, RepoPath};
-use crate::proc::Runner;
+use crate::proc::JobRunner;
 
 impl<'a> Repo<'a> {
     /// The repository of `home` with another working tree: `top`, whose `HEAD` and index are in
@@ -49,7 +49,7 @@ impl<'a> Repo<'a> {
         top: &Path,
         git_dir: &Path,
         common_dir: &Path,
-        runner: &'a Runner,
+        runner: &'a JobRunner,
     ) -> Self {
         Self {
             top: top.to_owned(),
@@ -104,7 +104,7 @@ impl<'a> Repo<'a> {
         self.file(&self.prefix)
     }
 
-    pub(crate) fn runner(&self) -> &'a Runner {
+    pub(crate) fn runner(&self) -> &'a JobRunner {
         self.runner
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use super::Repo;
-use super::call::{Answer, nul_fields, nul_list};
+use super::call::{GitOutput, nul_fields, nul_list};
 use super::error::GitError;
 use super::message::{ATTEMPT, CommitMessage};
 use super::name::{Oid, RepoPath};
@@ -12,7 +12,7 @@ use crate::store::put_view;
 
 /// A commit that was not made. Nothing changed.
 #[derive(Debug, thiserror::Error)]
-pub enum LandError {
+pub enum LaneCommitError {
     /// A hook, or the signing of the commit, said no.
     #[error("a hook of this repository refused the commit:\n{output}")]
     Hook { output: String },
@@ -22,7 +22,7 @@ pub enum LandError {
     Git(#[from] GitError),
 }
 
-impl LandError {
+impl LaneCommitError {
     /// Return a hint on how to fix the error, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -50,7 +50,7 @@ impl Repo<'_> {
         base: &Oid,
         message: Vec<u8>,
         riding: &[RepoPath],
-    ) -> Result<Oid, LandError> {
+    ) -> Result<Oid, LaneCommitError> {
         if self.ref_by_looking(name) != Some(Some(base.clone())) {
             let commit = self.commit_index(message, riding)?;
             crash::point();
@@ -84,7 +84,7 @@ impl Repo<'_> {
         &self,
         message: Vec<u8>,
         riding: &[RepoPath],
-    ) -> Result<Oid, LandError> {
+    ) -> Result<Oid, LaneCommitError> {
         let mut answer = self.commit(&message, riding)?;
         if answer.stderr.contains("did not match any file") {
             // A commit takes only files that git knows.
@@ -99,17 +99,17 @@ impl Repo<'_> {
         let said = answer.said();
         let nothing = ["nothing to commit", "nothing added to commit", "no changes added"];
         if answer.code == 1 && nothing.iter().any(|words| said.contains(words)) {
-            return Err(LandError::Nothing);
+            return Err(LaneCommitError::Nothing);
         }
         let signing = ["failed to sign", "signing failed", "failed to write commit object"];
         if signing.iter().any(|words| said.contains(words)) {
             return Err(GitError::Signing(said).into());
         }
-        Err(LandError::Git(answer.into_error()))
+        Err(LaneCommitError::Git(answer.into_error()))
     }
 
     /// Commit the index, and these files as they are in the lane.
-    fn commit(&self, message: &[u8], files: &[RepoPath]) -> Result<Answer, GitError> {
+    fn commit(&self, message: &[u8], files: &[RepoPath]) -> Result<GitOutput, GitError> {
         let args = ["commit", "-q", "--cleanup=whitespace", "--no-verify", "-F", "-"];
         let include = if files.is_empty() { &[][..] } else { &["-i", "--"] };
         let args = args.iter().chain(include).map(OsStr::new);

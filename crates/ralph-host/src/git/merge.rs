@@ -7,16 +7,25 @@ use super::name::{Oid, RepoPath};
 
 /// Result of merging two trees without touching a file.
 #[derive(Debug)]
-pub(super) enum Merged {
+pub(super) enum TreeMergeResult {
     Clean(Oid),
     Conflict(Vec<RepoPath>),
 }
 
 impl Repo<'_> {
     /// Put the difference from `base` to `theirs` on `ours`.
-    pub(super) fn merge(&self, base: &str, ours: &str, theirs: &str) -> Result<Merged, GitError> {
+    pub(super) fn merge(
+        &self,
+        base: &str,
+        ours: &str,
+        theirs: &str,
+    ) -> Result<TreeMergeResult, GitError> {
         let (tree, mixed) = self.merge_trees(base, ours, theirs)?;
-        Ok(if mixed.is_empty() { Merged::Clean(tree) } else { Merged::Conflict(mixed) })
+        Ok(if mixed.is_empty() {
+            TreeMergeResult::Clean(tree)
+        } else {
+            TreeMergeResult::Conflict(mixed)
+        })
     }
 
     /// The merged tree, and the paths in it that are not merged.

@@ -48,39 +48,39 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use arrival::QuietState;
+use arrival::HomeQuietState;
 pub use arrival::{
     ARRIVAL_VARIABLE, ArrivalError, ArrivalHost, ArrivalOutcome, LedgerMerge, RecoveredArrival,
-    ReplayGates,
+    ReplayGateResult,
 };
 pub(crate) use call::{STRIPPED, nul_fields, nul_list};
 pub use candidate::GateTraces;
-pub use changes::{Change, ChangeKind};
+pub use changes::{GitChange, GitChangeKind};
 pub use checkup::introduce;
 pub use error::GitError;
 pub use first_commit::UnbornFiles;
 pub use found::found;
 pub(crate) use index::copy_index;
-pub use kept::{Leftover, Retire, Retired, Underway};
-pub use lane_commit::LandError;
+pub use kept::{AttemptLeftover, OngoingWork, RetiredWork, SalvageRetentionRule};
+pub use lane_commit::LaneCommitError;
 pub use lane_folder::LaneDamage;
 pub(crate) use lane_folder::{LaneFolder, unlock_folder, unlock_folders};
 pub use ledger::LedgerPaths;
 pub use message::CommitMessage;
 pub(crate) use message::{ATTEMPT, gate_trailers};
-pub use ralph_core::git_names::{NotAnOid, Oid, RepoPath};
-pub use ready::StaleLock;
+pub use ralph_core::git_names::{InvalidOid, Oid, RepoPath};
+pub use ready::StaleLockRemoval;
 pub use salvage::{AttemptRef, Salvage};
 pub use spec_commit::ENTRY;
-pub(crate) use spec_commit::{SpecOnTip, spec_ref};
-pub use stash::{Keep, KeptSpec};
-pub use state::Operation;
-pub use status::Side;
+pub(crate) use spec_commit::{SpecTipMerge, spec_ref};
+pub use stash::{FailedSpecStorage, KeptSpec};
+pub use state::GitOperation;
+pub use status::GitSideChange;
 
 use ralph_core::git_names as name;
 
 use crate::git_dir;
-use crate::proc::Runner;
+use crate::proc::JobRunner;
 
 /// Longest time of a commit, including the hooks of the repository.
 const HOOK_PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -109,11 +109,11 @@ pub struct Repo<'a> {
     /// The folder of the project, from `top`; empty when it is `top` itself.
     prefix: RepoPath,
     ledger: LedgerPaths,
-    runner: &'a Runner,
+    runner: &'a JobRunner,
     hook_patience: Duration,
     /// The directory of the hooks, once somebody asked.
     hooks: OnceLock<PathBuf>,
-    quiet: Arc<Mutex<QuietState>>,
+    quiet: Arc<Mutex<HomeQuietState>>,
 }
 
 impl<'a> Repo<'a> {
@@ -122,7 +122,7 @@ impl<'a> Repo<'a> {
     pub fn open(
         root: &Path,
         git_dir: &Path,
-        runner: &'a Runner,
+        runner: &'a JobRunner,
         ledger: &LedgerPaths,
     ) -> Result<Self, GitError> {
         let absolute = |path: &Path| std::path::absolute(path).map_err(GitError::io("find", path));

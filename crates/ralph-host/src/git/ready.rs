@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::Repo;
 use super::call::LOCK_WAIT;
 use super::error::GitError;
-use super::state::{Moment, Stamp};
+use super::state::{GitFileStamp, GitFileTime};
 use crate::proc::mark::survivors;
 
 /// Greatest depth, below `refs/ralph/<keeper>`, at which ralph's own locks are searched.
@@ -16,7 +16,7 @@ const OWN_DEPTH: u32 = 2;
 
 /// Result of removing stale locks on the index and on HEAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StaleLock {
+pub enum StaleLockRemoval {
     None,
     /// One of our own calls had left it when ralph was killed; it is gone now.
     Removed,
@@ -45,16 +45,16 @@ impl Repo<'_> {
 
     /// Remove the locks that one of our own calls left behind when ralph was killed: on the index, on
     /// HEAD and on its branch. Call it after the processes of that run have been ended.
-    pub fn remove_stale_lock(&self) -> Result<StaleLock, GitError> {
-        let mut found = StaleLock::None;
+    pub fn remove_stale_lock(&self) -> Result<StaleLockRemoval, GitError> {
+        let mut found = StaleLockRemoval::None;
         for lock in self.locks() {
             match self.remove_stale(&lock)? {
-                StaleLock::None => {}
-                StaleLock::Removed if found == StaleLock::Foreign => {}
+                StaleLockRemoval::None => {}
+                StaleLockRemoval::Removed if found == StaleLockRemoval::Foreign => {}
                 one => found = one,
             }
         }
-        if found != StaleLock::Foreign {
+        if found != StaleLockRemoval::Foreign {
             let _left = fs::remove_file(self.note());
         }
         Ok(found)
@@ -86,29 +86,29 @@ impl Repo<'_> {
     /// Whether a call of ours made this lock, and nobody of its run is left.
     fn is_own(&self, lock: &Path) -> bool {
         let note = self.note();
-        let made = |path: &Path| fs::metadata(path).map(|meta| Moment::changed(&meta));
+        let made = |path: &Path| fs::metadata(path).map(|meta| GitFileTime::changed(&meta));
         let younger = matches!((made(lock), made(&note)), (Ok(lock), Ok(note)) if lock >= note);
         younger && self.noted_run().is_some_and(|run| survivors(&run).is_empty())
     }
 
-    fn remove_stale(&self, lock: &Path) -> Result<StaleLock, GitError> {
-        let Some(first) = Stamp::of(lock) else { return Ok(StaleLock::None) };
+    fn remove_stale(&self, lock: &Path) -> Result<StaleLockRemoval, GitError> {
+        let Some(first) = GitFileStamp::of(lock) else { return Ok(StaleLockRemoval::None) };
         if !self.is_own(lock) {
-            return Ok(StaleLock::Foreign);
+            return Ok(StaleLockRemoval::Foreign);
         }
         // Somebody alive lets go of a lock soon, or takes it anew.
         let until = Instant::now() + LOCK_WAIT;
         while Instant::now() < until {
             std::thread::sleep(Duration::from_millis(100));
-            match Stamp::of(lock) {
-                None => return Ok(StaleLock::None),
-                Some(now) if now != first => return Ok(StaleLock::Foreign),
+            match GitFileStamp::of(lock) {
+                None => return Ok(StaleLockRemoval::None),
+                Some(now) if now != first => return Ok(StaleLockRemoval::Foreign),
                 Some(_) => {}
             }
         }
         match fs::remove_file(lock) {
             Err(e) if e.kind() != ErrorKind::NotFound => Err(GitError::io("remove", lock)(e)),
-            _ => Ok(StaleLock::Removed),
+            _ => Ok(StaleLockRemoval::Removed),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Repo;
 use super::call::nul_fields;
-use super::changes::{Change, ChangeKind};
+use super::changes::{GitChange, GitChangeKind};
 use super::error::GitError;
 use super::ledger::without;
 use super::name::{Oid, RepoPath};
@@ -17,7 +17,7 @@ const MOST_UNBORN: usize = 64;
 
 /// Result of one `git add`: its output and the paths that it left out.
 #[derive(Debug, Default)]
-pub(super) struct Added {
+pub(super) struct GitAddResult {
     /// Output of git, which names the paths that differed from the index.
     pub(super) said: Vec<u8>,
     /// Files that it could not read.
@@ -33,8 +33,8 @@ impl Repo<'_> {
         &self,
         index: Option<&Path>,
         nested: &[RepoPath],
-    ) -> Result<Added, GitError> {
-        let mut added = Added::default();
+    ) -> Result<GitAddResult, GitError> {
+        let mut added = GitAddResult::default();
         let mut specs = self.ledger.everything_else();
         specs.extend(nested.iter().flat_map(without));
         let mut tries = 0;
@@ -92,7 +92,7 @@ impl Repo<'_> {
     }
 
     /// List the changes between two trees, without the ledger.
-    pub(super) fn diff(&self, from: &str, to: &Oid) -> Result<Vec<Change>, GitError> {
+    pub(super) fn diff(&self, from: &str, to: &Oid) -> Result<Vec<GitChange>, GitError> {
         let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", from];
         let out = self.look(args.into_iter().chain([to.as_str(), "--"])).ok()?;
         let mut changes =
@@ -103,7 +103,7 @@ impl Repo<'_> {
 }
 
 /// `:100644 100644 old new M` NUL path NUL …
-pub(super) fn parse_raw(bytes: &[u8]) -> Option<Vec<Change>> {
+pub(super) fn parse_raw(bytes: &[u8]) -> Option<Vec<GitChange>> {
     let mut fields = nul_fields(bytes);
     let mut changes = Vec::new();
     while let Some(head) = fields.next() {
@@ -112,13 +112,13 @@ pub(super) fn parse_raw(bytes: &[u8]) -> Option<Vec<Change>> {
             <[&str; 5]>::try_from(head.split(' ').collect::<Vec<_>>()).ok()?;
         let mode = |text| u32::from_str_radix(text, 8).ok();
         let kind = match letter.as_bytes().first()? {
-            b'A' => ChangeKind::Added,
-            b'D' => ChangeKind::Deleted,
-            b'T' => ChangeKind::TypeChanged,
-            _ => ChangeKind::Modified,
+            b'A' => GitChangeKind::Added,
+            b'D' => GitChangeKind::Deleted,
+            b'T' => GitChangeKind::TypeChanged,
+            _ => GitChangeKind::Modified,
         };
         let oid = |text: &str| Oid::parse(text.as_bytes()).filter(|oid| !oid.is_null());
-        changes.push(Change {
+        changes.push(GitChange {
             path: RepoPath::new(fields.next()?),
             kind,
             old_mode: mode(old_mode).filter(|m| *m != 0),
@@ -167,9 +167,9 @@ mod tests {
         assert_eq!(
             kinds,
             [
-                ("new\\x0aname".to_owned(), ChangeKind::Added),
-                ("link".to_owned(), ChangeKind::TypeChanged),
-                ("gone".to_owned(), ChangeKind::Deleted),
+                ("new\\x0aname".to_owned(), GitChangeKind::Added),
+                ("link".to_owned(), GitChangeKind::TypeChanged),
+                ("gone".to_owned(), GitChangeKind::Deleted),
             ]
         );
         assert_eq!((changes[0].old_mode, changes[0].new_mode), (None, Some(0o100_755)));

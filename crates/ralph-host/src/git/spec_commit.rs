@@ -7,7 +7,7 @@
 use super::Repo;
 use super::call::nul_fields;
 use super::error::GitError;
-use super::merge::Merged;
+use super::merge::TreeMergeResult;
 use super::name::{Oid, RepoPath};
 
 /// The trailer that says for which entry of the inbox a commit is.
@@ -28,7 +28,7 @@ pub(crate) struct SpecWork {
 
 /// The work of a spec merged with the tip.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SpecOnTip {
+pub(crate) enum SpecTipMerge {
     Fits {
         /// A commit with the merged tree.
         merged: Oid,
@@ -92,16 +92,16 @@ impl Repo<'_> {
     }
 
     /// Merge the work of a spec with the tip.
-    pub(crate) fn merge_spec(&self, work: &SpecWork, tip: &Oid) -> Result<SpecOnTip, GitError> {
+    pub(crate) fn merge_spec(&self, work: &SpecWork, tip: &Oid) -> Result<SpecTipMerge, GitError> {
         if work.base == *tip {
-            return Ok(SpecOnTip::Fits { merged: work.end.clone(), others: Vec::new() });
+            return Ok(SpecTipMerge::Fits { merged: work.end.clone(), others: Vec::new() });
         }
         let tree = match self.merge(work.base.as_str(), tip.as_str(), work.end.as_str())? {
-            Merged::Clean(tree) => tree,
-            Merged::Conflict(paths) => return Ok(SpecOnTip::Conflict(paths)),
+            TreeMergeResult::Clean(tree) => tree,
+            TreeMergeResult::Conflict(paths) => return Ok(SpecTipMerge::Conflict(paths)),
         };
         let others = self.diff(work.base.as_str(), tip)?;
-        Ok(SpecOnTip::Fits {
+        Ok(SpecTipMerge::Fits {
             merged: self.commit_on(&tree, tip)?,
             others: others.into_iter().map(|change| change.path).collect(),
         })

@@ -8,7 +8,7 @@ use super::spec_commit::SpecWork;
 
 /// Place for the work of a failed spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
+pub enum FailedSpecStorage {
     /// Entry of `git stash list`.
     Stash,
     /// Under a ref of ralph's own.
@@ -30,13 +30,13 @@ impl Repo<'_> {
         &self,
         keeper: &str,
         tip: &Oid,
-        keep: Keep,
+        keep: FailedSpecStorage,
         message: &str,
     ) -> Result<Option<KeptSpec>, GitError> {
         let Some(work) = self.spec_work(keeper, tip)? else { return Ok(None) };
         let kept = match keep {
-            Keep::Stash => self.stash_spec(&work, message)?,
-            Keep::Salvage => self.salvage_spec(keeper, &work)?,
+            FailedSpecStorage::Stash => self.stash_spec(&work, message)?,
+            FailedSpecStorage::Salvage => self.salvage_spec(keeper, &work)?,
         };
         crate::crash::point();
         self.drop_spec(keeper)?;

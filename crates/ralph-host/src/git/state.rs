@@ -20,7 +20,7 @@ const OF_ONE_WORKTREE: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/wor
 
 /// Branch and commit that HEAD stands on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct GitHead {
     /// The full name of the branch; `None` when HEAD is detached.
     pub(super) branch: Option<String>,
     /// The commit; `None` before the first one.
@@ -30,7 +30,7 @@ pub(super) struct Head {
 /// Something of git's own that is not finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Operation {
+pub enum GitOperation {
     Merge,
     Rebase,
     Am,
@@ -39,7 +39,7 @@ pub enum Operation {
     Bisect,
 }
 
-impl Operation {
+impl GitOperation {
     const ALL: [(Self, &'static str); 6] = [
         (Self::Merge, "MERGE_HEAD"),
         (Self::CherryPick, "CHERRY_PICK_HEAD"),
@@ -89,7 +89,7 @@ impl Operation {
     }
 }
 
-impl fmt::Display for Operation {
+impl fmt::Display for GitOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }
@@ -97,12 +97,12 @@ impl fmt::Display for Operation {
 
 /// A moment as the file system saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) struct Moment {
+pub(super) struct GitFileTime {
     seconds: i64,
     nanos: i64,
 }
 
-impl Moment {
+impl GitFileTime {
     /// When the content, the name or the rights of a file last changed.
     pub(super) fn changed(meta: &Metadata) -> Self {
         Self { seconds: meta.ctime(), nanos: meta.ctime_nsec() }
@@ -115,17 +115,17 @@ impl Moment {
 
 /// Enough of a file to see that it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stamp {
+pub(super) struct GitFileStamp {
     inode: u64,
     size: u64,
-    modified: Moment,
-    changed: Moment,
+    modified: GitFileTime,
+    changed: GitFileTime,
 }
 
-impl Stamp {
+impl GitFileStamp {
     /// Return the time of the file's last change.
     pub(super) fn changed_at(&self) -> SystemTime {
-        let Moment { seconds, nanos } = self.changed;
+        let GitFileTime { seconds, nanos } = self.changed;
         let (seconds, nanos) = (u64::try_from(seconds), u64::try_from(nanos));
         let since =
             Duration::from_secs(seconds.unwrap_or(0)) + Duration::from_nanos(nanos.unwrap_or(0));
@@ -138,36 +138,36 @@ impl Stamp {
         Some(Self {
             inode: meta.ino(),
             size: meta.len(),
-            modified: Moment::modified(&meta),
-            changed: Moment::changed(&meta),
+            modified: GitFileTime::modified(&meta),
+            changed: GitFileTime::changed(&meta),
         })
     }
 }
 
 impl Repo<'_> {
     /// Return the branch and the commit of HEAD.
-    pub(super) fn head(&self) -> Result<Head, GitError> {
+    pub(super) fn head(&self) -> Result<GitHead, GitError> {
         if let Some(head) = self.head_by_looking() {
             return Ok(head);
         }
         let branch = self.look(["symbolic-ref", "-q", "HEAD"]).run()?;
         let commit = self.look(["rev-parse", "-q", "--verify", "HEAD^{commit}"]).run()?;
         let name = String::from_utf8_lossy(&branch.stdout).trim().to_owned();
-        Ok(Head {
+        Ok(GitHead {
             branch: (branch.code == 0).then_some(name),
             commit: Oid::parse(&commit.stdout).filter(|_| commit.code == 0),
         })
     }
 
     /// `None` when the files do not say it.
-    fn head_by_looking(&self) -> Option<Head> {
+    fn head_by_looking(&self) -> Option<GitHead> {
         let path = self.git_dir.join("HEAD");
         if fs::symlink_metadata(&path).ok()?.is_symlink() {
             return None;
         }
         let text = fs::read_to_string(path).ok()?;
         let Some(branch) = text.strip_prefix("ref: ") else {
-            return Some(Head { branch: None, commit: Some(Oid::parse(text.as_bytes())?) });
+            return Some(GitHead { branch: None, commit: Some(Oid::parse(text.as_bytes())?) });
         };
         let branch = branch.trim_end_matches('\n').to_owned();
         // With refs in tables HEAD holds a name that no branch can have.
@@ -175,7 +175,7 @@ impl Repo<'_> {
             return None;
         }
         let commit = self.ref_by_looking(&branch)?;
-        Some(Head { branch: Some(branch), commit })
+        Some(GitHead { branch: Some(branch), commit })
     }
 
     /// The object a ref points at; the outer `None` when the files do not say it. Like git, it reads the
@@ -213,11 +213,12 @@ impl Repo<'_> {
     }
 
     /// Return the operation of git that is unfinished, if there is one.
-    pub(super) fn operation(&self) -> Option<Operation> {
-        let found = Operation::ALL.into_iter().find(|(_, name)| self.git_dir.join(name).exists());
+    pub(super) fn operation(&self) -> Option<GitOperation> {
+        let found =
+            GitOperation::ALL.into_iter().find(|(_, name)| self.git_dir.join(name).exists());
         found.map(|(operation, name)| {
             let am = name == "rebase-apply" && self.git_dir.join("rebase-apply/applying").exists();
-            if am { Operation::Am } else { operation }
+            if am { GitOperation::Am } else { operation }
         })
     }
 }

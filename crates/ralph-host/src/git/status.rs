@@ -10,7 +10,7 @@ use super::name::{Oid, RepoPath};
 /// Change of a path on one side: from HEAD to the index, or from the index to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Side {
+pub enum GitSideChange {
     Same,
     /// Content or permissions changed.
     Modified,
@@ -24,34 +24,34 @@ pub enum Side {
 
 /// One path that is not as in HEAD.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct GitStatusEntry {
     pub(super) path: RepoPath,
-    pub(super) index: Side,
-    pub(super) file: Side,
+    pub(super) index: GitSideChange,
+    pub(super) file: GitSideChange,
     /// A submodule, or an untracked repository inside this one.
     pub(super) nested: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Status {
+pub(super) struct GitStatus {
     pub(super) head: Option<Oid>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<GitStatusEntry>,
 }
 
-impl Status {
+impl GitStatus {
     pub(super) fn unmerged(&self) -> Vec<RepoPath> {
-        let unmerged = self.entries.iter().filter(|e| e.index == Side::Unmerged);
+        let unmerged = self.entries.iter().filter(|e| e.index == GitSideChange::Unmerged);
         unmerged.map(|e| e.path.clone()).collect()
     }
 }
 
 impl Repo<'_> {
     /// Everything that is not as in HEAD, the ledger included.
-    pub(super) fn status(&self) -> Result<Status, GitError> {
+    pub(super) fn status(&self) -> Result<GitStatus, GitError> {
         parse(&self.status_call().ok()?).ok_or_else(|| GitError::Unreadable("status".into()))
     }
 
-    fn status_call(&self) -> super::call::Call<'_, '_> {
+    fn status_call(&self) -> super::call::GitCall<'_, '_> {
         self.look([
             "status",
             "--porcelain=v2",
@@ -65,8 +65,8 @@ impl Repo<'_> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Option<Status> {
-    let mut status = Status::default();
+fn parse(bytes: &[u8]) -> Option<GitStatus> {
+    let mut status = GitStatus::default();
     let mut fields = nul_fields(bytes);
     while let Some(field) = fields.next() {
         let (kind, rest) = field.split_at_checked(2)?;
@@ -83,13 +83,13 @@ fn parse(bytes: &[u8]) -> Option<Status> {
             }
             b"u " => {
                 let mut entry = entry(rest, 9)?;
-                (entry.index, entry.file) = (Side::Unmerged, Side::Unmerged);
+                (entry.index, entry.file) = (GitSideChange::Unmerged, GitSideChange::Unmerged);
                 status.entries.push(entry);
             }
-            b"? " => status.entries.push(Entry {
+            b"? " => status.entries.push(GitStatusEntry {
                 path: RepoPath::new(rest),
-                index: Side::Untracked,
-                file: Side::Untracked,
+                index: GitSideChange::Untracked,
+                file: GitSideChange::Untracked,
                 nested: rest.ends_with(b"/"),
             }),
             b"! " => {}
@@ -100,23 +100,28 @@ fn parse(bytes: &[u8]) -> Option<Status> {
 }
 
 /// `XY sub …` with so many fields before the path.
-fn entry(rest: &[u8], before: usize) -> Option<Entry> {
+fn entry(rest: &[u8], before: usize) -> Option<GitStatusEntry> {
     let mut fields = rest.splitn(before + 1, |b| *b == b' ');
     let [index, file] = fields.next()?.try_into().ok()?;
     let sub = fields.next()?;
     let path = fields.nth(before - 2)?;
     let nested = sub.first() == Some(&b'S');
-    Some(Entry { path: RepoPath::new(path), index: side(index)?, file: side(file)?, nested })
+    Some(GitStatusEntry {
+        path: RepoPath::new(path),
+        index: side(index)?,
+        file: side(file)?,
+        nested,
+    })
 }
 
-fn side(letter: u8) -> Option<Side> {
+fn side(letter: u8) -> Option<GitSideChange> {
     Some(match letter {
-        b'.' => Side::Same,
-        b'M' => Side::Modified,
-        b'T' => Side::TypeChanged,
-        b'A' | b'C' | b'R' => Side::Added,
-        b'D' => Side::Deleted,
-        b'U' => Side::Unmerged,
+        b'.' => GitSideChange::Same,
+        b'M' => GitSideChange::Modified,
+        b'T' => GitSideChange::TypeChanged,
+        b'A' | b'C' | b'R' => GitSideChange::Added,
+        b'D' => GitSideChange::Deleted,
+        b'U' => GitSideChange::Unmerged,
         _ => return None,
     })
 }
@@ -146,12 +151,17 @@ mod tests {
         assert_eq!(
             short,
             [
-                ("with space\\x0aand line".to_owned(), Side::Same, Side::Modified, false),
-                ("sub".to_owned(), Side::Added, Side::Same, true),
-                ("new".to_owned(), Side::Added, Side::Same, false),
-                ("torn".to_owned(), Side::Unmerged, Side::Unmerged, false),
-                ("-dash".to_owned(), Side::Untracked, Side::Untracked, false),
-                ("nested".to_owned(), Side::Untracked, Side::Untracked, true),
+                (
+                    "with space\\x0aand line".to_owned(),
+                    GitSideChange::Same,
+                    GitSideChange::Modified,
+                    false
+                ),
+                ("sub".to_owned(), GitSideChange::Added, GitSideChange::Same, true),
+                ("new".to_owned(), GitSideChange::Added, GitSideChange::Same, false),
+                ("torn".to_owned(), GitSideChange::Unmerged, GitSideChange::Unmerged, false),
+                ("-dash".to_owned(), GitSideChange::Untracked, GitSideChange::Untracked, false),
+                ("nested".to_owned(), GitSideChange::Untracked, GitSideChange::Untracked, true),
             ]
         );
         assert_eq!(status.unmerged(), [RepoPath::from("torn")]);

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 use crate::git::unlock_folders;
 
 /// The size of the blocks that `st_blocks` counts.
@@ -17,7 +17,7 @@ pub(super) fn put(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).custom_flags(no_follow());
     let written = options.open(path).and_then(|mut file| file.write_all(bytes));
-    written.map_err(FileError::io(Action::Write, path))
+    written.map_err(FileError::io(FileAction::Write, path))
 }
 
 fn no_follow() -> i32 {
@@ -29,13 +29,13 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(e) => Err(FileError::io(Action::Read, path)(e)),
+        Err(e) => Err(FileError::io(FileAction::Read, path)(e)),
     }
 }
 
 /// Make a folder and those above it.
 pub(super) fn make_folder(path: &Path) -> Result<(), FileError> {
-    fs::create_dir_all(path).map_err(FileError::io(Action::Write, path))
+    fs::create_dir_all(path).map_err(FileError::io(FileAction::Write, path))
 }
 
 /// Whether there is a folder here that is not a link to one.
@@ -47,7 +47,7 @@ pub(super) fn is_folder(path: &Path) -> bool {
 pub(super) fn remove(path: &Path) -> Result<(), FileError> {
     let failed = |e: io::Error| match e.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(()),
-        _ => Err(FileError::io(Action::Write, path)(e)),
+        _ => Err(FileError::io(FileAction::Write, path)(e)),
     };
     match fs::symlink_metadata(path) {
         Err(e) => failed(e),
@@ -80,7 +80,7 @@ pub(super) fn move_aside(folder: &Path) -> Result<(), FileError> {
     let named = |n: u32| folder.with_file_name(format!("replaced-{name}-{n}"));
     let free = (1..1000).map(named).find(|path| fs::symlink_metadata(path).is_err());
     rustix::fs::rename(folder, free.unwrap_or_else(|| named(0)))
-        .map_err(|e| FileError::io(Action::Write, folder)(e.into()))
+        .map_err(|e| FileError::io(FileAction::Write, folder)(e.into()))
 }
 
 /// Make the folder `relative` below `top`, replacing links and files on the way to it.
@@ -91,7 +91,7 @@ pub(super) fn make_folder_below(top: &Path, relative: &Path) -> Result<PathBuf, 
         folder.push(name);
         if !is_folder(&folder) {
             remove(&folder)?;
-            fs::create_dir(&folder).map_err(FileError::io(Action::Write, &folder))?;
+            fs::create_dir(&folder).map_err(FileError::io(FileAction::Write, &folder))?;
         }
     }
     Ok(folder)
@@ -107,15 +107,15 @@ pub(super) fn make_room_below(top: &Path, relative: &Path) -> Result<PathBuf, Fi
 
 /// Copy a file, a link as a link, or a whole folder, to where nothing is.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), FileError> {
-    let meta = fs::symlink_metadata(from).map_err(FileError::io(Action::Read, from))?;
+    let meta = fs::symlink_metadata(from).map_err(FileError::io(FileAction::Read, from))?;
     if meta.is_symlink() {
-        let target = fs::read_link(from).map_err(FileError::io(Action::Read, from))?;
-        return symlink(target, to).map_err(FileError::io(Action::Write, to));
+        let target = fs::read_link(from).map_err(FileError::io(FileAction::Read, from))?;
+        return symlink(target, to).map_err(FileError::io(FileAction::Write, to));
     }
     if meta.is_dir() {
-        fs::create_dir(to).map_err(FileError::io(Action::Write, to))?;
-        for entry in fs::read_dir(from).map_err(FileError::io(Action::Read, from))? {
-            let entry = entry.map_err(FileError::io(Action::Read, from))?;
+        fs::create_dir(to).map_err(FileError::io(FileAction::Write, to))?;
+        for entry in fs::read_dir(from).map_err(FileError::io(FileAction::Read, from))? {
+            let entry = entry.map_err(FileError::io(FileAction::Read, from))?;
             copy(&entry.path(), &to.join(entry.file_name()))?;
         }
         return Ok(());
@@ -124,7 +124,7 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<(), FileError> {
         // A socket or a pipe belongs to a running program.
         return Ok(());
     }
-    fs::copy(from, to).map(drop).map_err(FileError::io(Action::Write, to))
+    fs::copy(from, to).map(drop).map_err(FileError::io(FileAction::Write, to))
 }
 
 /// Bytes on disk of everything at and below a path; a file with several names counts once.

@@ -6,11 +6,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
-use super::JobWrapper;
+use super::JobSandbox;
 use super::error::LaneError;
 use super::files;
 use super::lane::Lane;
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 use crate::git::{GitError, RepoPath, nul_fields};
 
 /// The file that lists ignored files which new working trees need, in the syntax of ignore rules.
@@ -18,7 +18,7 @@ const INCLUDE_FILE: &str = ".worktreeinclude";
 
 /// Result of furnishing a lane: its files from home, and the setup command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Furnished {
+pub struct FurnishReport {
     /// Paths that were copied or linked, from the top of the lane.
     pub given: Vec<RepoPath>,
     /// Paths of `copy` and `link` that git tracks: the lane has them from its commit already.
@@ -34,27 +34,27 @@ impl Lane<'_> {
     pub fn furnish(
         &mut self,
         home_root: &Path,
-        wrap: JobWrapper<'_>,
-    ) -> Result<Furnished, LaneError> {
+        wrap: JobSandbox<'_>,
+    ) -> Result<FurnishReport, LaneError> {
         if self.is_home() {
-            return Ok(Furnished::default());
+            return Ok(FurnishReport::default());
         }
         self.check_place()?;
         let settings = self.home.settings.clone();
-        let mut done = Furnished::default();
+        let mut done = FurnishReport::default();
         let mut given = BTreeSet::new();
         let prefix = self.repo.prefix().as_path().to_owned();
         let (mut copies, mut links, mut beside) = (Vec::new(), Vec::new(), Vec::new());
         for path in &settings.copy {
             match place_of_setting(&prefix, path) {
-                Some(Place::InLane(inside)) => copies.push((path, inside)),
+                Some(FurnishTarget::InLane(inside)) => copies.push((path, inside)),
                 _ => return Err(bad_setting("lane.copy", path, "is outside the repository")),
             }
         }
         for path in &settings.link {
             match place_of_setting(&prefix, path) {
-                Some(Place::InLane(inside)) => links.push((path, inside)),
-                Some(Place::Beside(name)) => beside.push((path, name)),
+                Some(FurnishTarget::InLane(inside)) => links.push((path, inside)),
+                Some(FurnishTarget::Beside(name)) => beside.push((path, name)),
                 None => {
                     let reason = "is neither in the repository nor right beside it";
                     return Err(bad_setting("lane.link", path, reason));
@@ -88,7 +88,7 @@ impl Lane<'_> {
                 done.missing.push(path.clone());
             } else {
                 let to = files::make_room_below(self.top(), inside.as_path())?;
-                symlink(&from, &to).map_err(FileError::io(Action::Write, &to))?;
+                symlink(&from, &to).map_err(FileError::io(FileAction::Write, &to))?;
                 given.insert(inside);
             }
         }
@@ -141,7 +141,7 @@ impl Lane<'_> {
         path: &str,
         from: &Path,
         name: &OsStr,
-        done: &mut Furnished,
+        done: &mut FurnishReport,
     ) -> Result<(), LaneError> {
         let Ok(from) = fs::canonicalize(from) else {
             done.missing.push(path.to_owned());
@@ -161,13 +161,13 @@ impl Lane<'_> {
         match symlink(&from, &to) {
             // Another lane was faster.
             Err(_) if fs::read_link(&to).is_ok_and(|target| target == from) => Ok(()),
-            other => other.map_err(|e| FileError::io(Action::Write, &to)(e).into()),
+            other => other.map_err(|e| FileError::io(FileAction::Write, &to)(e).into()),
         }
     }
 }
 
 /// The place in or beside a lane that a path of `[lane]` stands for.
-enum Place {
+enum FurnishTarget {
     /// From the top of the lane.
     InLane(RepoPath),
     /// A name in the folder of lanes.
@@ -176,7 +176,7 @@ enum Place {
 
 /// Return the place of a project path, seen from the top of the lane. `None` when the path is neither
 /// in the lane nor directly beside it.
-fn place_of_setting(prefix: &Path, path: &str) -> Option<Place> {
+fn place_of_setting(prefix: &Path, path: &str) -> Option<FurnishTarget> {
     let (mut inside, mut above) = (PathBuf::new(), 0);
     for part in prefix.join(path).components() {
         match part {
@@ -195,8 +195,8 @@ fn place_of_setting(prefix: &Path, path: &str) -> Option<Place> {
     let is_git = bytes == b".git" || bytes.starts_with(b".git/");
     match above {
         _ if bytes.is_empty() || is_git => None,
-        0 => Some(Place::InLane(RepoPath::new(bytes))),
-        1 if !bytes.contains(&b'/') => Some(Place::Beside(inside)),
+        0 => Some(FurnishTarget::InLane(RepoPath::new(bytes))),
+        1 if !bytes.contains(&b'/') => Some(FurnishTarget::Beside(inside)),
         _ => None,
     }
 }
@@ -211,8 +211,8 @@ mod tests {
 
     fn place(prefix: &str, path: &str) -> String {
         match place_of_setting(Path::new(prefix), path) {
-            Some(Place::InLane(path)) => format!("in {path}"),
-            Some(Place::Beside(name)) => format!("beside {}", name.display()),
+            Some(FurnishTarget::InLane(path)) => format!("in {path}"),
+            Some(FurnishTarget::Beside(name)) => format!("beside {}", name.display()),
             None => "refused".to_owned(),
         }
     }

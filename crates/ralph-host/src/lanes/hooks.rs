@@ -4,13 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
-use super::JobWrapper;
+use super::JobSandbox;
 use super::error::LaneError;
 use super::files;
 use super::lane::Lane;
 use super::setup::{describe_failure, end_of};
 use crate::git::{Oid, RepoPath, nul_fields};
-use crate::proc::{Job, Stderr, is_executable};
+use crate::proc::{Job, JobStderr, is_executable};
 
 /// Hooks that `git commit` runs before it commits, in this order.
 const COMMIT_HOOKS: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
@@ -47,7 +47,7 @@ impl Lane<'_> {
         tip: &Oid,
         branch: Option<&str>,
         message: &[u8],
-        wrap: JobWrapper<'_>,
+        wrap: JobSandbox<'_>,
     ) -> Result<HookReport, LaneError> {
         self.run_hooks_of(&COMMIT_HOOKS, (tip, branch), message, wrap)
     }
@@ -58,7 +58,7 @@ impl Lane<'_> {
         tip: &Oid,
         branch: Option<&str>,
         message: &[u8],
-        wrap: JobWrapper<'_>,
+        wrap: JobSandbox<'_>,
     ) -> Result<HookReport, LaneError> {
         self.run_hooks_of(&["commit-msg"], (tip, branch), message, wrap)
     }
@@ -73,7 +73,7 @@ impl Lane<'_> {
         hooks: &[&'static str],
         (tip, branch): (&Oid, Option<&str>),
         message: &[u8],
-        wrap: JobWrapper<'_>,
+        wrap: JobSandbox<'_>,
     ) -> Result<HookReport, LaneError> {
         let folder = self.home.repo.hooks()?;
         let is_there = |hook: &&&'static str| is_executable(&folder.join(**hook));
@@ -125,7 +125,7 @@ impl Lane<'_> {
         job.env.extend(changes.into_iter().filter(|(name, _)| !off(name)));
         // As `git commit` does when it does not open an editor.
         job = job.env("GIT_EDITOR", ":");
-        job.stderr = Stderr::Joined;
+        job.stderr = JobStderr::Joined;
         job.bounds.timeout = Some(LONGEST_HOOK);
         job
     }

@@ -9,16 +9,16 @@ use super::error::LaneError;
 use super::files;
 use super::lane::LANE_FILE;
 use super::pool::{LanePool, OWNER_FILE, owner_of};
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 use crate::git::{Oid, Repo};
-use crate::store::{Holder, who_runs};
+use crate::store::{LockHolder, who_runs};
 
 /// Use and condition of a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaneState {
     Free,
     /// Lane that this process uses.
-    InUse(Holder),
+    InUse(LockHolder),
     /// Incomplete lane, with the reason. The next use makes it again.
     Damaged(&'static str),
 }
@@ -76,7 +76,7 @@ impl LanePool<'_> {
     }
 
     /// Remove every lane that is not in use. That costs their preparation and nothing else.
-    pub fn prune(&self, holder: &Holder) -> Result<PrunedLanes, LaneError> {
+    pub fn prune(&self, holder: &LockHolder) -> Result<PrunedLanes, LaneError> {
         let mut pruned = PrunedLanes::default();
         self.home.drop_link()?;
         self.home.unlock_folder();
@@ -105,7 +105,7 @@ impl LanePool<'_> {
 fn numbers_in(folder: &Path, start: &str) -> Result<Vec<u32>, LaneError> {
     let entries = match fs::read_dir(folder) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(FileError::io(Action::Read, folder))?,
+        entries => entries.map_err(FileError::io(FileAction::Read, folder))?,
     };
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     Ok(names.filter_map(|name| name.strip_prefix(start)?.parse().ok()).collect())

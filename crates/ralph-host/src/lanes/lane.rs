@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use super::error::LaneError;
 use super::files;
-use super::pool::Home;
+use super::pool::LaneHome;
 use super::setup::SetupRecord;
 use super::submodules::SubmoduleLane;
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 use crate::git::{
     GitError, LaneDamage, LaneFolder, Oid, Repo, RepoPath, nul_fields, unlock_folder,
 };
@@ -36,7 +36,7 @@ pub(super) const LOCK_FILE: &str = "run.lock";
 /// A checkout in which a coding agent works. Dropping it gives its lock back.
 #[derive(Debug)]
 pub struct Lane<'a> {
-    pub(super) home: Arc<Home<'a>>,
+    pub(super) home: Arc<LaneHome<'a>>,
     number: u32,
     top: PathBuf,
     pub(super) git_dir: PathBuf,
@@ -55,7 +55,7 @@ pub struct Lane<'a> {
     _lock: RunLock,
 }
 
-impl Home<'_> {
+impl LaneHome<'_> {
     /// Whether this is ralph's git directory of the lane in `top`, and complete.
     pub(super) fn is_lane_git_dir(&self, top: &Path, git_dir: &Path) -> bool {
         let says = |name: &str| fs::read(git_dir.join(name)).unwrap_or_default();
@@ -71,7 +71,7 @@ impl Home<'_> {
 impl<'a> Lane<'a> {
     /// Make the lane usable, whatever an earlier use or somebody else left of it.
     pub(super) fn prepare(
-        home: Arc<Home<'a>>,
+        home: Arc<LaneHome<'a>>,
         number: u32,
         lock: RunLock,
     ) -> Result<Self, LaneError> {
@@ -176,7 +176,7 @@ impl<'a> Lane<'a> {
             None => {
                 unlock_folder(&self.top);
                 let opened = LaneFolder::open(&self.top);
-                Arc::new(opened.map_err(FileError::io(Action::Read, &self.top))?)
+                Arc::new(opened.map_err(FileError::io(FileAction::Read, &self.top))?)
             }
         };
         self.folder = Some(folder);
@@ -191,7 +191,7 @@ impl<'a> Lane<'a> {
     /// Empty ralph's git directory, but for the lock that is held.
     fn clear_git_dir(&self) -> Result<(), LaneError> {
         files::make_folder(&self.git_dir)?;
-        let failed = |e| FileError::io(Action::Read, &self.git_dir)(e);
+        let failed = |e| FileError::io(FileAction::Read, &self.git_dir)(e);
         for entry in fs::read_dir(&self.git_dir).map_err(failed)?.flatten() {
             if entry.file_name() != LOCK_FILE {
                 files::remove(&entry.path())?;
@@ -211,7 +211,7 @@ impl<'a> Lane<'a> {
                     Err(e)
                         if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
                     {
-                        return Err(FileError::io(Action::Write, &lock)(e).into());
+                        return Err(FileError::io(FileAction::Write, &lock)(e).into());
                     }
                     _ => {}
                 }

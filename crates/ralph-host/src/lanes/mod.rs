@@ -51,7 +51,7 @@ mod trial;
 pub use crate::git::LaneDamage;
 pub use environment::rewrite_environment;
 pub use error::LaneError;
-pub use furnish::Furnished;
+pub use furnish::FurnishReport;
 pub use hooks::HookReport;
 pub use inventory::{LaneState, LaneSummary, PrunedLanes, orphaned_lanes, remove_orphaned_lanes};
 pub use lane::Lane;
@@ -62,4 +62,4 @@ pub use trial::{LaneTrial, environment_of_home};
 use crate::proc::Job;
 
 /// Wraps a process that runs code of the project, such as in a sandbox, before it is started.
-pub type JobWrapper<'w> = &'w dyn Fn(Job) -> Job;
+pub type JobSandbox<'w> = &'w dyn Fn(Job) -> Job;

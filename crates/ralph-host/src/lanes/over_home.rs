@@ -16,9 +16,9 @@ use super::error::LaneError;
 use super::files;
 use super::git_config::GitConfig;
 use super::lane::Lane;
-use super::pool::{Home, LanePool};
+use super::pool::{LaneHome, LanePool};
 use crate::git::{Oid, Repo, RepoPath, copy_index};
-use crate::store::Holder;
+use crate::store::LockHolder;
 
 /// The number of the lane over home.
 pub(super) const OVER_HOME: u32 = 0;
@@ -49,11 +49,11 @@ impl<'a> LanePool<'a> {
     pub fn take_home(
         home: &Repo<'a>,
         settings: &LaneSettings,
-        holder: &Holder,
+        holder: &LockHolder,
     ) -> Result<Lane<'a>, LaneError> {
         let git_config = GitConfig::read(home)?;
         let (repo, folder) = (home.reopen(), home.top().to_owned());
-        let home = Arc::new(Home { repo, settings: settings.clone(), git_config, folder });
+        let home = Arc::new(LaneHome { repo, settings: settings.clone(), git_config, folder });
         let Some(lock) = home.lock_lane(OVER_HOME, holder)? else {
             return Err(LaneError::AllInUse(1));
         };

@@ -12,10 +12,10 @@ use super::files;
 use super::git_config::GitConfig;
 use super::lane::Lane;
 use super::over_home::OVER_HOME;
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 use crate::git::{Repo, unlock_folder};
 use crate::proc::mark::place_of;
-use crate::store::{Holder, LockError, RunLock};
+use crate::store::{LockError, LockHolder, RunLock};
 
 /// More lanes than any machine runs agents at once.
 const MOST_LANES: u32 = 64;
@@ -28,7 +28,7 @@ const PROBE: &str = ".ralph-probe-";
 
 /// The user's checkout, as its lanes know it.
 #[derive(Debug)]
-pub(super) struct Home<'a> {
+pub(super) struct LaneHome<'a> {
     pub(super) repo: Repo<'a>,
     pub(super) settings: LaneSettings,
     pub(super) git_config: GitConfig,
@@ -36,7 +36,7 @@ pub(super) struct Home<'a> {
     pub(super) folder: PathBuf,
 }
 
-impl Home<'_> {
+impl LaneHome<'_> {
     /// Ralph's git directory of a lane.
     pub(super) fn lane_git_dir(&self, number: u32) -> PathBuf {
         self.lane_git_dirs().join(number.to_string())
@@ -88,7 +88,7 @@ impl Home<'_> {
     pub(super) fn lock_lane(
         &self,
         number: u32,
-        holder: &Holder,
+        holder: &LockHolder,
     ) -> Result<Option<RunLock>, LaneError> {
         let (all, git_dir) = (self.lane_git_dirs(), self.lane_git_dir(number));
         let ralph_dir = self.repo.git_dir().join("ralph");
@@ -98,7 +98,7 @@ impl Home<'_> {
                 files::remove(folder)?;
                 match fs::create_dir(folder) {
                     Err(e) if !folder.is_dir() => {
-                        return Err(FileError::io(Action::Write, folder)(e).into());
+                        return Err(FileError::io(FileAction::Write, folder)(e).into());
                     }
                     _ => {}
                 }
@@ -115,7 +115,7 @@ impl Home<'_> {
 /// The lanes of one checkout of the user's.
 #[derive(Clone, Debug)]
 pub struct LanePool<'a> {
-    pub(super) home: Arc<Home<'a>>,
+    pub(super) home: Arc<LaneHome<'a>>,
 }
 
 impl<'a> LanePool<'a> {
@@ -150,7 +150,7 @@ impl<'a> LanePool<'a> {
             return Err(LaneError::SharedFolder { path: folder, owner });
         }
         let (repo, settings) = (home.reopen(), settings.clone());
-        Ok(Self { home: Arc::new(Home { repo, settings, git_config, folder }) })
+        Ok(Self { home: Arc::new(LaneHome { repo, settings, git_config, folder }) })
     }
 
     /// Fail where nothing can be written to the folder for lanes. Makes nothing that stays.
@@ -172,7 +172,7 @@ impl<'a> LanePool<'a> {
     }
 
     /// Take the first free lane. It is made, or repaired, as needed.
-    pub fn take(&self, holder: &Holder) -> Result<Lane<'a>, LaneError> {
+    pub fn take(&self, holder: &LockHolder) -> Result<Lane<'a>, LaneError> {
         for number in 1..=MOST_LANES {
             if let Some(lane) = self.take_number(number, holder)? {
                 return Ok(lane);
@@ -182,7 +182,11 @@ impl<'a> LanePool<'a> {
     }
 
     /// Take the lane with this number; `None` when another process has it.
-    pub fn take_number(&self, number: u32, holder: &Holder) -> Result<Option<Lane<'a>>, LaneError> {
+    pub fn take_number(
+        &self,
+        number: u32,
+        holder: &LockHolder,
+    ) -> Result<Option<Lane<'a>>, LaneError> {
         match self.home.lock_lane(number, holder)? {
             Some(lock) => Lane::prepare(self.home.clone(), number, lock).map(Some),
             None => Ok(None),

@@ -8,7 +8,7 @@ use super::error::LaneError;
 use super::files;
 use super::git_config::{GitConfig, config_line};
 use super::lane::Lane;
-use super::pool::Home;
+use super::pool::LaneHome;
 use super::submodules::SubmoduleLane;
 use crate::git::{Oid, Repo, copy_index};
 
@@ -63,7 +63,7 @@ impl Lane<'_> {
     }
 }
 
-impl Home<'_> {
+impl LaneHome<'_> {
     /// Return the branches and tags of home, with the objects that they point to.
     fn references(&self) -> Result<BTreeMap<Vec<u8>, Oid>, LaneError> {
         if !self.git_config.has_reftable() {

@@ -5,17 +5,17 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
-use ralph_core::backend::{Ending, Exit};
+use ralph_core::backend::{BackendExit, ProcessEnding};
 use ralph_core::config::LaneSettings;
 use serde::{Deserialize, Serialize};
 
-use super::JobWrapper;
+use super::JobSandbox;
 use super::error::LaneError;
 use super::files;
 use super::lane::Lane;
 use crate::file_error::FileError;
 use crate::git::{RepoPath, nul_fields};
-use crate::proc::{Job, Stderr};
+use crate::proc::{Job, JobStderr};
 
 /// Longest time that setup may take.
 const LONGEST_SETUP: Duration = Duration::from_secs(60 * 60);
@@ -64,7 +64,7 @@ impl Lane<'_> {
 
     /// Run setup when it never ran here, or something that it depends on changed. Says whether it ran. The
     /// index stays as it is: it may be the work of an attempt.
-    pub fn set_up(&mut self, wrap: JobWrapper<'_>) -> Result<bool, LaneError> {
+    pub fn set_up(&mut self, wrap: JobSandbox<'_>) -> Result<bool, LaneError> {
         let Some(command) = self.due_setup() else { return Ok(false) };
         let fingerprint = fingerprint(&self.home.settings, &command, &self.root());
         let mut record = SetupRecord::read(&self.git_dir);
@@ -85,10 +85,10 @@ impl Lane<'_> {
         Ok(true)
     }
 
-    fn run_setup(&self, command: &str, wrap: JobWrapper<'_>) -> Result<(), LaneError> {
+    fn run_setup(&self, command: &str, wrap: JobSandbox<'_>) -> Result<(), LaneError> {
         let mut job = Job::new("sh", self.root()).args(["-c", command]);
         job.env.extend(self.environment(std::env::vars_os()));
-        job.stderr = Stderr::Joined;
+        job.stderr = JobStderr::Joined;
         job.bounds.timeout = Some(LONGEST_SETUP);
         let (finished, output) = self.repo.runner().output(&wrap(job))?;
         self.check_place().map_err(|e| e.after(format!("the setup of the lane (`{command}`)")))?;
@@ -106,13 +106,15 @@ impl Lane<'_> {
 }
 
 /// Describe how a process failed; `None` when it succeeded.
-pub(super) fn describe_failure(exit: &Exit) -> Option<String> {
+pub(super) fn describe_failure(exit: &BackendExit) -> Option<String> {
     match (exit.stopped, exit.ending) {
         (Some(_), _) => Some("was stopped before it ended".to_owned()),
-        (None, Ending::Code(0)) => None,
-        (None, Ending::Code(code)) => Some(format!("failed with exit code {code}")),
-        (None, Ending::Signal(signal)) => Some(format!("was killed by signal {signal}")),
-        (None, Ending::NotFound) => Some("could not be started: its program is missing".to_owned()),
+        (None, ProcessEnding::Code(0)) => None,
+        (None, ProcessEnding::Code(code)) => Some(format!("failed with exit code {code}")),
+        (None, ProcessEnding::Signal(signal)) => Some(format!("was killed by signal {signal}")),
+        (None, ProcessEnding::NotFound) => {
+            Some("could not be started: its program is missing".to_owned())
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::files;
 use super::lane::Lane;
 use crate::git::{GitError, Oid, Repo, RepoPath, nul_fields};
 use crate::git_dir;
-use crate::proc::Runner;
+use crate::proc::JobRunner;
 
 /// Greatest depth of submodules inside submodules.
 const DEEPEST: u32 = 8;
@@ -60,7 +60,7 @@ impl<'a> SubmoduleLane<'a> {
         Self::git_dirs(&lane.git_dir).iter().filter_map(open).collect()
     }
 
-    fn open(lane_top: &Path, git_dir: &Path, runner: &'a Runner) -> Option<Self> {
+    fn open(lane_top: &Path, git_dir: &Path, runner: &'a JobRunner) -> Option<Self> {
         let path = RepoPath::new(fs::read(git_dir.join("lane")).ok()?);
         let common = fs::read(git_dir.join("commondir")).ok()?;
         let common = Path::new(OsStr::from_bytes(common.strip_suffix(b"\n")?));

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use ralph_core::config::LaneSettings;
 
 use super::error::LaneError;
-use super::furnish::Furnished;
+use super::furnish::FurnishReport;
 use super::lane::Lane;
 use super::pool::LanePool;
 use crate::git::Repo;
 use crate::proc::EnvChange;
-use crate::store::Holder;
+use crate::store::LockHolder;
 
 /// Largest file that is searched for a path to home.
 const LARGEST_POINTER: u64 = 1024 * 1024;
@@ -21,7 +21,7 @@ const LARGEST_POINTER: u64 = 1024 * 1024;
 pub struct LaneTrial<'a> {
     lane: Lane<'a>,
     /// Paths that were copied or linked, and whether setup ran.
-    pub furnished: Furnished,
+    pub furnished: FurnishReport,
 }
 
 impl<'a> LaneTrial<'a> {
@@ -29,7 +29,7 @@ impl<'a> LaneTrial<'a> {
     pub fn open(
         home: &Repo<'a>,
         settings: &LaneSettings,
-        holder: &Holder,
+        holder: &LockHolder,
     ) -> Result<Option<Self>, LaneError> {
         let (branch, commit) = home.branch_and_commit()?;
         let Some(commit) = commit else { return Ok(None) };

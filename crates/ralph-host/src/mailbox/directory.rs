@@ -5,7 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::LONGEST_PATH;
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 use crate::proc::mark::place_of;
 
 /// The name of a socket has so many bytes: the id of an attempt.
@@ -19,7 +19,7 @@ impl MailboxDirectory {
     /// Make the directory of a place. What an earlier run left there goes. Call it with the run's lock held.
     pub fn open(git_dir: &Path) -> Result<Self, FileError> {
         let path = path_of(git_dir);
-        let failed = || FileError::io(Action::Write, &path);
+        let failed = || FileError::io(FileAction::Write, &path);
         if let Ok(found) = fs::symlink_metadata(&path) {
             if found.uid() != rustix::process::geteuid().as_raw() {
                 let why = "it belongs to another user; set XDG_RUNTIME_DIR to a directory of yours";

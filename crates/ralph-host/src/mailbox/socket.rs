@@ -13,7 +13,7 @@ use super::{
     REQUEST_TIME,
 };
 use crate::crew;
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 
 const OVER: &str = "the attempt is over, and its backend has no say any more";
 
@@ -37,17 +37,17 @@ impl PendingRequest {
 pub struct MailboxSocket {
     path: PathBuf,
     requests: Receiver<PendingRequest>,
-    callers: Arc<Callers>,
+    callers: Arc<MailboxCallerCount>,
 }
 
 impl MailboxSocket {
     /// Create the socket of an attempt and start to accept requests on it.
     pub fn open(directory: &MailboxDirectory, attempt: &str) -> Result<Self, FileError> {
         let path = directory.socket(attempt);
-        let failed = FileError::io(Action::Write, &path);
+        let failed = FileError::io(FileAction::Write, &path);
         let listening = UnixListener::bind(&path).and_then(|listener| {
             let (sender, requests) = channel();
-            let callers = Arc::new(Callers::default());
+            let callers = Arc::new(MailboxCallerCount::default());
             let known = callers.clone();
             crew::begin(move || accept_all(&listener, &sender, &known))?;
             Ok((requests, callers))
@@ -78,13 +78,13 @@ impl Drop for MailboxSocket {
 
 /// Number of callers that are served, and whether the socket is closed for more.
 #[derive(Debug, Default)]
-struct Callers {
+struct MailboxCallerCount {
     count: Mutex<usize>,
     has_left: Condvar,
     is_closed: AtomicBool,
 }
 
-impl Callers {
+impl MailboxCallerCount {
     fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
         self.has_left.notify_all();
@@ -110,7 +110,11 @@ impl Callers {
     }
 }
 
-fn accept_all(listener: &UnixListener, sender: &Sender<PendingRequest>, callers: &Arc<Callers>) {
+fn accept_all(
+    listener: &UnixListener,
+    sender: &Sender<PendingRequest>,
+    callers: &Arc<MailboxCallerCount>,
+) {
     while !callers.is_closed() {
         let Ok((stream, _)) = listener.accept() else { return };
         if callers.is_closed() {

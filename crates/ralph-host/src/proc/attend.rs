@@ -11,19 +11,19 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ralph_core::backend::{Ending, Exit, Stop};
+use ralph_core::backend::{BackendExit, ProcessEnding, StopCause};
 
 use super::error::ProcError;
-use super::job::{Finished, Job, Step, Urgency, Watch};
-use super::lines::{Line, Lines};
-use super::link::{Link, Lost};
-use super::mailbox::{Mail, Mailbox, Stream};
+use super::job::{CancelUrgency, FinishedJob, Job, JobWatch, WatchDecision};
+use super::lines::{JobOutputLine, LineSplitter};
+use super::link::{SupervisorLink, SupervisorLost};
+use super::mailbox::{JobMailbox, JobMessage, JobStream};
 use super::mark::kill_job;
-use super::pump::Pumps;
+use super::pump::PipePumps;
 use super::supervise::PATIENCE;
-use super::tail::Tail;
-use super::tee::Tee;
-use super::wire::{Ask, Spawn, Sweep, Told};
+use super::tail::OutputTail;
+use super::tee::LogTee;
+use super::wire::{SpawnRequest, SupervisorNotice, SupervisorRequest, SweepCounts};
 
 /// Time between two checks of the watch and the limits.
 const TICK: Duration = Duration::from_millis(50);
@@ -38,17 +38,17 @@ const LONGEST_DRAIN: Duration = Duration::from_secs(60);
 /// Extra time that the supervisor gets to answer, beyond the time that it needs.
 const SLACK: Duration = Duration::from_secs(20);
 
-pub(super) struct Attend<'a> {
-    link: Arc<Link>,
+pub(super) struct JobAttendant<'a> {
+    link: Arc<SupervisorLink>,
     run: &'a str,
     job: &'a Job,
-    watch: &'a mut dyn Watch,
-    spawn: Spawn,
-    mailbox: Arc<Mailbox>,
-    pumps: Pumps,
-    tee: Arc<Mutex<Tee>>,
-    lines: Lines,
-    tail: Tail,
+    watch: &'a mut dyn JobWatch,
+    spawn: SpawnRequest,
+    mailbox: Arc<JobMailbox>,
+    pumps: PipePumps,
+    tee: Arc<Mutex<LogTee>>,
+    lines: LineSplitter,
+    tail: OutputTail,
     stdout_bytes: u64,
     longest_cut: u64,
     started: Instant,
@@ -56,30 +56,30 @@ pub(super) struct Attend<'a> {
     last_tick: Instant,
     /// When the watch said that the program is finished.
     finished: Option<Instant>,
-    stopped: Option<Stop>,
+    stopped: Option<StopCause>,
     /// Urgency of the end that was asked for so far.
-    urgency: Urgency,
+    urgency: CancelUrgency,
     /// The program was asked in its own words to stop, and may take until then.
     asked_until: Option<Instant>,
-    ending: Option<Ending>,
-    gone: Option<(Instant, Sweep)>,
+    ending: Option<ProcessEnding>,
+    gone: Option<(Instant, SweepCounts)>,
     /// When the supervisor must have told that all is over.
     overdue: Option<Instant>,
 }
 
-impl<'a> Attend<'a> {
+impl<'a> JobAttendant<'a> {
     /// Ask for the start of the job.
     pub(super) fn start(
-        link: Arc<Link>,
+        link: Arc<SupervisorLink>,
         run: &'a str,
         job: &'a Job,
-        watch: &'a mut dyn Watch,
-        spawn: Spawn,
-        tee: Tee,
+        watch: &'a mut dyn JobWatch,
+        spawn: SpawnRequest,
+        tee: LogTee,
     ) -> Result<Self, ProcError> {
-        let mailbox = Arc::new(Mailbox::default());
+        let mailbox = Arc::new(JobMailbox::default());
         let tee = Arc::new(Mutex::new(tee));
-        let (pumps, ends) = Pumps::start(job, &mailbox, &tee).map_err(ProcError::Pipes)?;
+        let (pumps, ends) = PipePumps::start(job, &mailbox, &tee).map_err(ProcError::Pipes)?;
         let now = Instant::now();
         let attend = Self {
             link,
@@ -90,8 +90,8 @@ impl<'a> Attend<'a> {
             mailbox,
             pumps,
             tee,
-            lines: Lines::new(job.bounds.line),
-            tail: Tail::default(),
+            lines: LineSplitter::new(job.bounds.line),
+            tail: OutputTail::default(),
             stdout_bytes: 0,
             longest_cut: 0,
             started: now,
@@ -99,7 +99,7 @@ impl<'a> Attend<'a> {
             last_tick: now,
             finished: None,
             stopped: None,
-            urgency: Urgency::None,
+            urgency: CancelUrgency::None,
             asked_until: None,
             ending: None,
             gone: None,
@@ -108,22 +108,22 @@ impl<'a> Attend<'a> {
         let link = &attend.link;
         let asked = link
             .register(attend.spawn.job, &attend.mailbox)
-            .and_then(|()| link.ask(&Ask::Spawn(attend.spawn.clone()), &ends));
-        asked.map_err(|Lost| attend.lost())?;
+            .and_then(|()| link.ask(&SupervisorRequest::Spawn(attend.spawn.clone()), &ends));
+        asked.map_err(|SupervisorLost| attend.lost())?;
         Ok(attend)
     }
 
     /// Serve the job until its last process is gone and its pipes are empty.
-    pub(super) fn until_the_end(mut self) -> Result<Finished, ProcError> {
+    pub(super) fn until_the_end(mut self) -> Result<FinishedJob, ProcError> {
         self.watch.started();
         loop {
             let now = Instant::now();
             self.check(now)?;
             match self.mailbox.next(now + TICK) {
-                Some(Mail::Piece(stream, piece)) => self.piece(stream, &piece),
-                Some(Mail::End(stream)) => self.pumps.streams.retain(|open| *open != stream),
-                Some(Mail::Told(told)) => self.told(told)?,
-                Some(Mail::Lost) => return Err(self.lost()),
+                Some(JobMessage::Piece(stream, piece)) => self.piece(stream, &piece),
+                Some(JobMessage::End(stream)) => self.pumps.streams.retain(|open| *open != stream),
+                Some(JobMessage::Told(told)) => self.told(told)?,
+                Some(JobMessage::Lost) => return Err(self.lost()),
                 None => {}
             }
             if let Some((at, sweep)) = self.gone
@@ -134,28 +134,28 @@ impl<'a> Attend<'a> {
         }
     }
 
-    fn told(&mut self, told: Told) -> Result<(), ProcError> {
+    fn told(&mut self, told: SupervisorNotice) -> Result<(), ProcError> {
         match told {
-            Told::NotStarted { errno, .. } => {
-                self.gone = Some((Instant::now(), Sweep::default()));
+            SupervisorNotice::NotStarted { errno, .. } => {
+                self.gone = Some((Instant::now(), SweepCounts::default()));
                 let source = std::io::Error::from_raw_os_error(errno);
                 return Err(ProcError::Start { program: self.spawn.program.clone(), source });
             }
-            Told::Exited { ending, .. } => {
+            SupervisorNotice::Exited { ending, .. } => {
                 self.ending = Some(ending);
                 self.asked_until = None;
                 let most = self.spawn.settle + self.spawn.grace + PATIENCE + SLACK;
                 self.overdue = Some(Instant::now() + most);
             }
-            Told::Gone { sweep, .. } => self.gone = Some((Instant::now(), sweep)),
+            SupervisorNotice::Gone { sweep, .. } => self.gone = Some((Instant::now(), sweep)),
         }
         Ok(())
     }
 
-    fn piece(&mut self, stream: Stream, piece: &[u8]) {
+    fn piece(&mut self, stream: JobStream, piece: &[u8]) {
         self.last_output = Instant::now();
         match stream {
-            Stream::Out => {
+            JobStream::Out => {
                 self.stdout_bytes += piece.len() as u64;
                 if self.watch.took(piece) {
                     return;
@@ -163,20 +163,23 @@ impl<'a> Attend<'a> {
                 let wanted = self.with_lines(|lines, on_line| lines.feed(piece, on_line));
                 self.obey(wanted);
             }
-            Stream::Err => self.tail.push(piece),
+            JobStream::Err => self.tail.push(piece),
         }
     }
 
     /// Let the watch see the lines that `cut` makes. The first wish to stop counts.
-    fn with_lines(&mut self, cut: impl FnOnce(&mut Lines, &mut dyn FnMut(Line<'_>))) -> Step {
+    fn with_lines(
+        &mut self,
+        cut: impl FnOnce(&mut LineSplitter, &mut dyn FnMut(JobOutputLine<'_>)),
+    ) -> WatchDecision {
         let (watch, input, longest) = (&mut self.watch, &self.pumps.input, &mut self.longest_cut);
-        let mut wanted = Step::Continue;
-        let mut on_line = |line: Line<'_>| {
+        let mut wanted = WatchDecision::Continue;
+        let mut on_line = |line: JobOutputLine<'_>| {
             if line.cut > 0 {
                 *longest = (*longest).max(line.cut + line.bytes.len() as u64);
             }
             let step = watch.line(line, input);
-            if !matches!(wanted, Step::Stop(_)) && step != Step::Continue {
+            if !matches!(wanted, WatchDecision::Stop(_)) && step != WatchDecision::Continue {
                 wanted = step;
             }
         };
@@ -190,17 +193,17 @@ impl<'a> Attend<'a> {
             return Ok(());
         }
         let urgency = self.job.cancel.urgency();
-        if urgency == Urgency::Now && self.urgency < urgency {
+        if urgency == CancelUrgency::Now && self.urgency < urgency {
             self.urgency = urgency;
             if self.ending.is_none() {
-                self.stopped.get_or_insert(Stop::Cancelled);
+                self.stopped.get_or_insert(StopCause::Cancelled);
             }
             self.end(Duration::ZERO);
         } else if self.asked_until.is_some_and(|until| now >= until) {
             self.end(self.spawn.grace);
         } else if self.ending.is_none() && self.stopped.is_none() {
             if let Some(stop) = self.reason_to_stop(now, urgency) {
-                self.obey(Step::Stop(stop));
+                self.obey(WatchDecision::Stop(stop));
             } else if now >= self.last_tick + TICK {
                 self.last_tick = now;
                 let wanted = self.watch.tick(now - self.started);
@@ -213,28 +216,28 @@ impl<'a> Attend<'a> {
         }
     }
 
-    fn reason_to_stop(&self, now: Instant, urgency: Urgency) -> Option<Stop> {
+    fn reason_to_stop(&self, now: Instant, urgency: CancelUrgency) -> Option<StopCause> {
         let bounds = &self.job.bounds;
         let is_over = |since: Instant, limit: Option<Duration>| {
             limit.is_some_and(|limit| now.duration_since(since) >= limit)
         };
-        if urgency != Urgency::None {
-            return Some(Stop::Cancelled);
+        if urgency != CancelUrgency::None {
+            return Some(StopCause::Cancelled);
         }
         if let Some(finished) = self.finished {
-            return is_over(finished, Some(bounds.linger)).then_some(Stop::Lingered);
+            return is_over(finished, Some(bounds.linger)).then_some(StopCause::Lingered);
         }
         if is_over(self.started, bounds.timeout) {
-            return Some(Stop::Timeout);
+            return Some(StopCause::Timeout);
         }
-        (is_over(self.last_output, bounds.idle) && !self.watch.is_busy()).then_some(Stop::Idle)
+        (is_over(self.last_output, bounds.idle) && !self.watch.is_busy()).then_some(StopCause::Idle)
     }
 
-    fn obey(&mut self, wanted: Step) {
+    fn obey(&mut self, wanted: WatchDecision) {
         match wanted {
-            Step::Continue => {}
-            Step::Finished => _ = self.finished.get_or_insert_with(Instant::now),
-            Step::Stop(stop) if self.stopped.is_none() => {
+            WatchDecision::Continue => {}
+            WatchDecision::Finished => _ = self.finished.get_or_insert_with(Instant::now),
+            WatchDecision::Stop(stop) if self.stopped.is_none() => {
                 self.stopped = Some(stop);
                 // What it wrote decides, whether ralph or its exit was the quicker one. Then there
                 // is nobody left to ask, and the supervisor is at it already.
@@ -246,7 +249,7 @@ impl<'a> Attend<'a> {
                     patience => self.asked_until = Some(Instant::now() + patience),
                 }
             }
-            Step::Stop(_) => {}
+            WatchDecision::Stop(_) => {}
         }
     }
 
@@ -254,7 +257,7 @@ impl<'a> Attend<'a> {
     fn end(&mut self, grace: Duration) {
         self.asked_until = None;
         // If the supervisor is gone, the mailbox says so.
-        let _lost = self.link.ask(&Ask::End { job: self.spawn.job, grace }, &[]);
+        let _lost = self.link.ask(&SupervisorRequest::End { job: self.spawn.job, grace }, &[]);
         self.overdue = Some(Instant::now() + grace + PATIENCE + SLACK);
     }
 
@@ -271,14 +274,17 @@ impl<'a> Attend<'a> {
         late && self.mailbox.is_empty()
     }
 
-    fn finish(mut self, at: Instant, sweep: Sweep) -> Finished {
+    fn finish(mut self, at: Instant, sweep: SweepCounts) -> FinishedJob {
         // What the watch wants now comes too late to matter.
         let _too_late = self.with_lines(|lines, on_line| lines.finish(on_line));
         self.mailbox.close();
         self.pumps.stop();
         let log_error = self.tee.lock().unwrap_or_else(PoisonError::into_inner).finish();
-        Finished {
-            exit: Exit { ending: self.ending.unwrap_or(Ending::Code(-1)), stopped: self.stopped },
+        FinishedJob {
+            exit: BackendExit {
+                ending: self.ending.unwrap_or(ProcessEnding::Code(-1)),
+                stopped: self.stopped,
+            },
             stderr_bytes: self.tail.seen(),
             stderr_tail: std::mem::take(&mut self.tail).into_text(),
             stdout_bytes: self.stdout_bytes,
@@ -297,12 +303,13 @@ impl<'a> Attend<'a> {
     }
 }
 
-impl Drop for Attend<'_> {
+impl Drop for JobAttendant<'_> {
     /// Also when the watch panicked: the job does not outlive the call.
     fn drop(&mut self) {
         if self.gone.is_none() {
-            let _lost =
-                self.link.ask(&Ask::End { job: self.spawn.job, grace: Duration::ZERO }, &[]);
+            let _lost = self
+                .link
+                .ask(&SupervisorRequest::End { job: self.spawn.job, grace: Duration::ZERO }, &[]);
         }
         self.link.forget(self.spawn.job);
         self.mailbox.close();

@@ -16,7 +16,7 @@ const MAX_FRAME: usize = 64 << 20;
 
 /// Message that was received, with the file descriptors that came along.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct SupervisorFrame {
     pub(super) body: Vec<u8>,
     pub(super) files: Vec<OwnedFd>,
 }
@@ -45,7 +45,7 @@ pub(super) fn send(to: &UnixStream, body: &[u8], files: &[BorrowedFd<'_>]) -> io
 }
 
 /// The next frame; `None` when the other end is gone.
-pub(super) fn receive(from: &UnixStream) -> io::Result<Option<Frame>> {
+pub(super) fn receive(from: &UnixStream) -> io::Result<Option<SupervisorFrame>> {
     let mut header = [0; 4];
     let mut files = Vec::new();
     let mut got = 0;
@@ -79,7 +79,7 @@ pub(super) fn receive(from: &UnixStream) -> io::Result<Option<Frame>> {
     for file in &files {
         rustix::io::fcntl_setfd(file, rustix::io::FdFlags::CLOEXEC)?;
     }
-    Ok(Some(Frame { body, files }))
+    Ok(Some(SupervisorFrame { body, files }))
 }
 
 #[cfg(target_os = "linux")]

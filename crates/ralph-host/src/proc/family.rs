@@ -18,7 +18,7 @@ use super::os;
 
 /// A process, as far as belonging goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Process {
+pub(super) struct FamilyProcess {
     pub(super) pid: i32,
     pub(super) parent: i32,
     pub(super) group: i32,
@@ -29,17 +29,17 @@ pub(super) struct Process {
     pub(super) dead: bool,
 }
 
-impl Process {
+impl FamilyProcess {
     fn key(&self) -> (i32, u64) {
         (self.pid, self.started)
     }
 }
 
 /// Set of processes, by pid and start time.
-pub(super) type Known = BTreeSet<(i32, u64)>;
+pub(super) type KnownProcesses = BTreeSet<(i32, u64)>;
 
 /// The jobs by the pid of their program, which stays here after the program's exit.
-pub(super) type Roots = BTreeMap<i32, u64>;
+pub(super) type JobRoots = BTreeMap<i32, u64>;
 
 /// Longest time that is spent on stopping a family that keeps growing. After it, the family is killed
 /// as it is and looked at again.
@@ -47,14 +47,14 @@ const FREEZING: Duration = Duration::from_secs(1);
 
 /// Processes below one supervisor, sorted by job.
 #[derive(Debug)]
-pub(super) struct Families {
+pub(super) struct ProcessFamilies {
     me: i32,
     group: i32,
     run: String,
     seen: BTreeMap<(i32, u64), u64>,
 }
 
-impl Families {
+impl ProcessFamilies {
     pub(super) fn new(run: &str) -> Self {
         let me = rustix::process::getpid().as_raw_nonzero().get();
         let group = rustix::process::getpgrp().as_raw_nonzero().get();
@@ -62,7 +62,7 @@ impl Families {
     }
 
     /// Look at all processes and sort them by job.
-    pub(super) fn sort(&mut self, roots: &Roots) -> BTreeMap<u64, Vec<Process>> {
+    pub(super) fn sort(&mut self, roots: &JobRoots) -> BTreeMap<u64, Vec<FamilyProcess>> {
         let all = os::processes();
         let marks = |pids: &[i32]| {
             let ours = os::marks(pids).into_iter().filter(|(_, mark)| mark.run == self.run);
@@ -77,31 +77,31 @@ impl Families {
     }
 
     /// Return the processes and process groups of one job, to end them.
-    pub(super) fn prey(&mut self, job: u64, roots: &Roots) -> Prey {
+    pub(super) fn prey(&mut self, job: u64, roots: &JobRoots) -> KillTargets {
         let processes = self.sort(roots).remove(&job).unwrap_or_default();
         let groups = self.groups(&processes);
-        Prey { processes, groups }
+        KillTargets { processes, groups }
     }
 
     /// Everything below the supervisor and everything that carries the run's mark.
-    pub(super) fn all(&self, roots: &Roots) -> Prey {
+    pub(super) fn all(&self, roots: &JobRoots) -> KillTargets {
         let all = os::processes();
-        let by_pid: BTreeMap<i32, &Process> = all.iter().map(|p| (p.pid, p)).collect();
-        let is_below = |p: &&Process| {
+        let by_pid: BTreeMap<i32, &FamilyProcess> = all.iter().map(|p| (p.pid, p)).collect();
+        let is_below = |p: &&FamilyProcess| {
             let below = top(p, self.me, &by_pid).is_some_and(|top| top.parent == self.me);
             below || roots.contains_key(&p.group)
         };
-        let mut processes: Vec<Process> = all.iter().filter(is_below).copied().collect();
+        let mut processes: Vec<FamilyProcess> = all.iter().filter(is_below).copied().collect();
         let groups = self.groups(&processes);
         processes.extend(super::mark::of_run(&self.run));
         processes.sort_unstable();
         processes.dedup_by_key(|p| p.key());
-        Prey { processes, groups }
+        KillTargets { processes, groups }
     }
 
     /// The groups of these. The supervisor has a session of its own, so there is nobody else in them
     /// but descendants of it.
-    fn groups(&self, processes: &[Process]) -> BTreeSet<i32> {
+    fn groups(&self, processes: &[FamilyProcess]) -> BTreeSet<i32> {
         let groups = processes.iter().map(|p| p.group);
         groups.filter(|group| *group > 1 && *group != self.group).collect()
     }
@@ -109,7 +109,11 @@ impl Families {
 
 /// The highest ancestor of a process below the supervisor, or below the system's first process
 /// where orphans go there.
-fn top<'a>(process: &'a Process, me: i32, all: &BTreeMap<i32, &'a Process>) -> Option<&'a Process> {
+fn top<'a>(
+    process: &'a FamilyProcess,
+    me: i32,
+    all: &BTreeMap<i32, &'a FamilyProcess>,
+) -> Option<&'a FamilyProcess> {
     let mut here = process;
     // The list was not made in one moment, so it may hold a circle.
     for _ in 0..=all.len() {
@@ -122,14 +126,14 @@ fn top<'a>(process: &'a Process, me: i32, all: &BTreeMap<i32, &'a Process>) -> O
 }
 
 fn sort(
-    all: &[Process],
+    all: &[FamilyProcess],
     me: i32,
-    roots: &Roots,
+    roots: &JobRoots,
     seen: &BTreeMap<(i32, u64), u64>,
     marks: impl FnOnce(&[i32]) -> BTreeMap<i32, u64>,
-) -> BTreeMap<u64, Vec<Process>> {
-    let by_pid: BTreeMap<i32, &Process> = all.iter().map(|p| (p.pid, p)).collect();
-    let below: Vec<(&Process, &Process)> =
+) -> BTreeMap<u64, Vec<FamilyProcess>> {
+    let by_pid: BTreeMap<i32, &FamilyProcess> = all.iter().map(|p| (p.pid, p)).collect();
+    let below: Vec<(&FamilyProcess, &FamilyProcess)> =
         all.iter().filter_map(|p| Some((p, top(p, me, &by_pid)?))).collect();
     let mut owners: BTreeMap<i32, u64> = BTreeMap::new();
     let mut strangers = Vec::new();
@@ -148,7 +152,7 @@ fn sort(
         strangers.dedup();
         owners.extend(marks(&strangers));
     }
-    let mut sorted: BTreeMap<u64, Vec<Process>> = BTreeMap::new();
+    let mut sorted: BTreeMap<u64, Vec<FamilyProcess>> = BTreeMap::new();
     for (process, top) in below {
         if let Some(job) = owners.get(&top.pid) {
             sorted.entry(*job).or_default().push(*process);
@@ -159,7 +163,7 @@ fn sort(
 
 /// Ask all of them to end; those that are stopped have to run to hear it. `told` collects who was
 /// alive to be asked.
-pub(super) fn terminate(family: &[Process], told: &mut Known) {
+pub(super) fn terminate(family: &[FamilyProcess], told: &mut KnownProcesses) {
     for process in family {
         if os::signal(process, Signal::TERM) && !process.dead {
             told.insert(process.key());
@@ -170,8 +174,8 @@ pub(super) fn terminate(family: &[Process], told: &mut Known) {
 
 /// Processes and process groups that will be ended.
 #[derive(Debug, Default)]
-pub(super) struct Prey {
-    pub(super) processes: Vec<Process>,
+pub(super) struct KillTargets {
+    pub(super) processes: Vec<FamilyProcess>,
     /// Process groups that nobody else is in. The kernel signals a group in one moment, so that a
     /// process cannot get away by forking between our looking and our killing.
     pub(super) groups: BTreeSet<i32>,
@@ -179,8 +183,8 @@ pub(super) struct Prey {
 
 /// Kill all that `find` gives. They are stopped first, because a family that forks faster than it
 /// is killed would never end. `killed` collects who was alive to be killed.
-pub(super) fn freeze_and_kill(find: &mut dyn FnMut() -> Prey, killed: &mut Known) {
-    let mut stopped: BTreeMap<(i32, u64), Process> = BTreeMap::new();
+pub(super) fn freeze_and_kill(find: &mut dyn FnMut() -> KillTargets, killed: &mut KnownProcesses) {
+    let mut stopped: BTreeMap<(i32, u64), FamilyProcess> = BTreeMap::new();
     let mut groups = BTreeSet::new();
     let until = Instant::now() + FREEZING;
     loop {

@@ -8,7 +8,7 @@ use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::job::Cancel;
+use super::job::CancelToken;
 
 /// Call `hear` with each of these signals that comes, on a thread of its own, for the life of the
 /// process.
@@ -37,14 +37,14 @@ pub fn interrupt_self() {
 /// Listens for signals from its making to the end of the process: the first one asks a job to end, the
 /// next one kills it.
 #[derive(Clone, Debug)]
-pub struct Interrupt {
+pub struct InterruptListener {
     /// The number of the first signal.
     came: Arc<AtomicI32>,
 }
 
-impl Interrupt {
+impl InterruptListener {
     /// Let signals that would end ralph end the jobs of `cancel` instead.
-    pub fn cancels(cancel: &Cancel) -> io::Result<Self> {
+    pub fn cancels(cancel: &CancelToken) -> io::Result<Self> {
         let came = Arc::new(AtomicI32::new(0));
         let (first, cancel) = (came.clone(), cancel.clone());
         on_signals(&[SIGHUP, SIGINT, SIGTERM], move |signal| {

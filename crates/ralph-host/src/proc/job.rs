@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use ralph_core::backend::{Exit, Stop};
+use ralph_core::backend::{BackendExit, StopCause};
 
-use super::lines::Line;
-use super::pump::Input;
-use super::wire::Sweep;
+use super::lines::JobOutputLine;
+use super::pump::JobInput;
+use super::wire::SweepCounts;
 
 /// A variable and its value; without one the variable is taken away.
 pub type EnvChange = (OsString, Option<OsString>);
@@ -26,31 +26,31 @@ pub struct Job {
     pub env: Vec<EnvChange>,
     /// Working directory of the program.
     pub cwd: PathBuf,
-    pub stdin: Stdin,
-    pub stderr: Stderr,
+    pub stdin: JobStdin,
+    pub stderr: JobStderr,
     /// A file that its output is added to, without secrets.
     pub log: Option<PathBuf>,
     /// Whether there is one without output too.
-    pub empty_log: EmptyLog,
-    pub bounds: Bounds,
+    pub empty_log: EmptyLogPolicy,
+    pub bounds: JobBounds,
     /// A way to end it from elsewhere.
-    pub cancel: Cancel,
+    pub cancel: CancelToken,
 }
 
 /// Data that a program gets on its standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stdin {
+pub enum JobStdin {
     /// Nothing: `/dev/null`.
     Nothing,
     /// These bytes and then the end.
     Bytes(Vec<u8>),
-    /// These bytes, and more through [`Input`] until that is closed.
+    /// These bytes, and more through [`JobInput`] until that is closed.
     Open(Vec<u8>),
 }
 
 /// Choice between making and omitting the log of a program that writes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EmptyLog {
+pub enum EmptyLogPolicy {
     /// Make the log before the program starts, so that others can follow it.
     Made,
     /// Make the log only when there is output.
@@ -59,8 +59,8 @@ pub enum EmptyLog {
 
 /// Destination of a program's standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stderr {
-    /// A stream of its own: to the log and, its end, to [`Finished::stderr_tail`].
+pub enum JobStderr {
+    /// A stream of its own: to the log and, its end, to [`FinishedJob::stderr_tail`].
     Apart,
     /// Into standard output, in the order of writing, as `2>&1` does.
     Joined,
@@ -68,10 +68,10 @@ pub enum Stderr {
 
 /// Time and size limits of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct JobBounds {
     /// Longest time that the program may run; `None` for no limit.
     pub timeout: Option<Duration>,
-    /// Longest time without output while the program is not busy (see [`Watch::is_busy`]). `None` for no
+    /// Longest time without output while the program is not busy (see [`JobWatch::is_busy`]). `None` for no
     /// limit.
     pub idle: Option<Duration>,
     /// Time between SIGTERM and SIGKILL.
@@ -84,7 +84,7 @@ pub struct Bounds {
     pub line: usize,
 }
 
-impl Default for Bounds {
+impl Default for JobBounds {
     fn default() -> Self {
         Self {
             timeout: None,
@@ -105,12 +105,12 @@ impl Job {
             args: Vec::new(),
             env: Vec::new(),
             cwd: cwd.into(),
-            stdin: Stdin::Nothing,
-            stderr: Stderr::Apart,
-            empty_log: EmptyLog::Made,
+            stdin: JobStdin::Nothing,
+            stderr: JobStderr::Apart,
+            empty_log: EmptyLogPolicy::Made,
             log: None,
-            bounds: Bounds::default(),
-            cancel: Cancel::default(),
+            bounds: JobBounds::default(),
+            cancel: CancelToken::default(),
         }
     }
 
@@ -131,23 +131,23 @@ impl Job {
 
 /// Decision of the watch about a running job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum WatchDecision {
     /// Let the program run on.
     Continue,
     /// The program has said that it is finished; end it if it lingers.
     Finished,
     /// End it now, for this reason.
-    Stop(Stop),
+    Stop(StopCause),
 }
 
 /// Looks at a job while it runs. Every call comes from the thread that called `run`.
-pub trait Watch {
+pub trait JobWatch {
     /// The program is about to start. Called once, before everything else: time for work that need not wait
     /// for it.
     fn started(&mut self) {}
 
-    /// A line of standard output. After the first `Stop` lines still come, for the record.
-    fn line(&mut self, line: Line<'_>, input: &Input) -> Step;
+    /// A line of standard output. After the first `StopCause` lines still come, for the record.
+    fn line(&mut self, line: JobOutputLine<'_>, input: &JobInput) -> WatchDecision;
 
     /// A piece of standard output as it came. Whoever takes it here gets no lines: for programs
     /// whose output is not made of lines.
@@ -158,14 +158,14 @@ pub trait Watch {
 
     /// Called again and again while the program runs, whether or not it writes. `elapsed` is the
     /// time since its start.
-    fn tick(&mut self, elapsed: Duration) -> Step {
+    fn tick(&mut self, elapsed: Duration) -> WatchDecision {
         let _ = elapsed;
-        Step::Continue
+        WatchDecision::Continue
     }
 
     /// The job is about to be ended for this reason. Whoever can ask the program itself to stop does
     /// so here and says how long it may take; then SIGTERM comes as usual.
-    fn stopping(&mut self, stop: Stop, input: &Input) -> Duration {
+    fn stopping(&mut self, stop: StopCause, input: &JobInput) -> Duration {
         let _ = (stop, input);
         Duration::ZERO
     }
@@ -176,29 +176,29 @@ pub trait Watch {
     }
 }
 
-impl<F: FnMut(Line<'_>) -> Step> Watch for F {
-    fn line(&mut self, line: Line<'_>, _: &Input) -> Step {
+impl<F: FnMut(JobOutputLine<'_>) -> WatchDecision> JobWatch for F {
+    fn line(&mut self, line: JobOutputLine<'_>, _: &JobInput) -> WatchDecision {
         self(line)
     }
 }
 
 /// Ends a job from another thread. Both calls only set a number, so a signal handler may make them.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel {
+pub struct CancelToken {
     own: Arc<AtomicU8>,
-    /// Outer [`Cancel`], which ends this job too.
+    /// Outer [`CancelToken`], which ends this job too.
     outer: Option<Arc<AtomicU8>>,
 }
 
 /// Urgency of ending a job, from none to at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Urgency {
+pub(super) enum CancelUrgency {
     None,
     Soon,
     Now,
 }
 
-impl Cancel {
+impl CancelToken {
     /// A way to end one job that is ended with all others, too.
     #[must_use]
     pub fn inner(&self) -> Self {
@@ -215,21 +215,21 @@ impl Cancel {
         self.own.fetch_max(2, Ordering::Relaxed);
     }
 
-    pub(super) fn urgency(&self) -> Urgency {
+    pub(super) fn urgency(&self) -> CancelUrgency {
         let outer = self.outer.as_ref().map_or(0, |outer| outer.load(Ordering::Relaxed));
         match self.own.load(Ordering::Relaxed).max(outer) {
-            0 => Urgency::None,
-            1 => Urgency::Soon,
-            _ => Urgency::Now,
+            0 => CancelUrgency::None,
+            1 => CancelUrgency::Soon,
+            _ => CancelUrgency::Now,
         }
     }
 }
 
 /// Result of a job. None of its processes is running any more, unless `sweep.left` says so.
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedJob {
     /// Exit of the program, and whether ralph caused it.
-    pub exit: Exit,
+    pub exit: BackendExit,
     /// The end of what it wrote to standard error.
     pub stderr_tail: String,
     /// Bytes it wrote to standard output.
@@ -239,7 +239,7 @@ pub struct Finished {
     /// Length in bytes of the longest line that was cut; 0 when no line was cut.
     pub longest_cut: u64,
     /// Processes that the program left behind, by the way they ended.
-    pub sweep: Sweep,
+    pub sweep: SweepCounts,
     /// Why the log is not complete.
     pub log_error: Option<io::Error>,
     /// From the start to the end of the last process.

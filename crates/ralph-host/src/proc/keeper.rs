@@ -15,14 +15,17 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use ralph_core::backend::Ending;
+use ralph_core::backend::ProcessEnding;
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, WaitStatus};
 
-use super::family::{Families, Known, Prey, Process, Roots, freeze_and_kill, terminate};
+use super::family::{
+    FamilyProcess, JobRoots, KillTargets, KnownProcesses, ProcessFamilies, freeze_and_kill,
+    terminate,
+};
 use super::mark::WATCH_VARIABLE;
 use super::supervise::PATIENCE;
-use super::wire::{Ask, Spawn, Sweep, Told};
+use super::wire::{SpawnRequest, SupervisorNotice, SupervisorRequest, SweepCounts};
 use super::{channel, os};
 
 /// Time between two looks at a job that is ending, when no signal reports a change.
@@ -31,29 +34,29 @@ const ENDING_TICK: Duration = Duration::from_millis(50);
 /// Time between two looks at the families of several jobs, which tell their orphans apart later.
 const NOTING_TICK: Duration = Duration::from_secs(1);
 
-pub(super) struct Keeper {
+pub(super) struct SupervisorState {
     control: UnixStream,
     /// Messages that are sent to ralph together. Each separate message would wake it up.
     told: Vec<u8>,
-    families: Families,
-    jobs: BTreeMap<u64, Kept>,
+    families: ProcessFamilies,
+    jobs: BTreeMap<u64, SupervisedJob>,
     noted: Instant,
     /// There is no child at all. Where orphans come home, this proves that there is no descendant.
     childless: bool,
 }
 
-struct Kept {
+struct SupervisedJob {
     root: i32,
     settle: Duration,
     grace: Duration,
     exited: bool,
-    phase: Phase,
-    told: Known,
-    killed: Known,
+    phase: SupervisedJobPhase,
+    told: KnownProcesses,
+    killed: KnownProcesses,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum SupervisedJobPhase {
     Running,
     Settling { until: Instant },
     Terminating { until: Instant },
@@ -62,17 +65,17 @@ enum Phase {
 
 /// Ralph is gone, or talks nonsense.
 #[derive(Debug)]
-pub(super) struct HungUp;
+pub(super) struct RalphLost;
 
-impl From<io::Error> for HungUp {
+impl From<io::Error> for RalphLost {
     fn from(_: io::Error) -> Self {
         Self
     }
 }
 
-impl Keeper {
+impl SupervisorState {
     pub(super) fn new(run: &str, control: UnixStream) -> Self {
-        let families = Families::new(run);
+        let families = ProcessFamilies::new(run);
         let (told, jobs, noted) = (Vec::new(), BTreeMap::new(), Instant::now());
         Self { control, told, families, jobs, noted, childless: true }
     }
@@ -80,14 +83,14 @@ impl Keeper {
     /// When to look again even if nothing happens.
     pub(super) fn next_look(&self) -> Option<Instant> {
         let now = Instant::now();
-        if self.jobs.values().any(|job| job.phase != Phase::Running) {
+        if self.jobs.values().any(|job| job.phase != SupervisedJobPhase::Running) {
             return Some(now + ENDING_TICK);
         }
         (self.jobs.len() > 1).then(|| self.noted + NOTING_TICK)
     }
 
     /// Take notice of the dead and move every job on.
-    pub(super) fn turn(&mut self, now: Instant) -> Result<(), HungUp> {
+    pub(super) fn turn(&mut self, now: Instant) -> Result<(), RalphLost> {
         self.reap(now)?;
         self.step(now);
         let told = std::mem::take(&mut self.told);
@@ -95,31 +98,33 @@ impl Keeper {
     }
 
     /// Carry out the next request from ralph.
-    pub(super) fn serve(&mut self, now: Instant) -> Result<(), HungUp> {
-        let frame = channel::receive(&self.control)?.ok_or(HungUp)?;
-        match Ask::decode(&frame.body).ok_or(HungUp)? {
-            Ask::Spawn(spawn) => self.spawn(spawn, frame.files),
-            Ask::End { job, grace } => {
+    pub(super) fn serve(&mut self, now: Instant) -> Result<(), RalphLost> {
+        let frame = channel::receive(&self.control)?.ok_or(RalphLost)?;
+        match SupervisorRequest::decode(&frame.body).ok_or(RalphLost)? {
+            SupervisorRequest::Spawn(spawn) => self.spawn(spawn, frame.files),
+            SupervisorRequest::End { job, grace } => {
                 self.end(job, grace, now);
                 Ok(())
             }
         }
     }
 
-    fn spawn(&mut self, spawn: Spawn, files: Vec<OwnedFd>) -> Result<(), HungUp> {
-        let streams = <[OwnedFd; 3]>::try_from(files).map_err(|_| HungUp)?;
+    fn spawn(&mut self, spawn: SpawnRequest, files: Vec<OwnedFd>) -> Result<(), RalphLost> {
+        let streams = <[OwnedFd; 3]>::try_from(files).map_err(|_| RalphLost)?;
         let job = spawn.job;
         match start(&spawn, streams) {
             Ok(pid) => {
                 self.childless = false;
-                let root = i32::try_from(pid).map_err(|_| HungUp)?;
-                let Spawn { settle, grace, .. } = spawn;
-                let (told, killed) = (Known::new(), Known::new());
-                let phase = Phase::Running;
-                let kept = Kept { root, settle, grace, exited: false, phase, told, killed };
+                let root = i32::try_from(pid).map_err(|_| RalphLost)?;
+                let SpawnRequest { settle, grace, .. } = spawn;
+                let (told, killed) = (KnownProcesses::new(), KnownProcesses::new());
+                let phase = SupervisedJobPhase::Running;
+                let kept =
+                    SupervisedJob { root, settle, grace, exited: false, phase, told, killed };
                 self.jobs.insert(job, kept);
             }
-            Err(e) => self.tell(Told::NotStarted { job, errno: e.raw_os_error().unwrap_or(0) }),
+            Err(e) => self
+                .tell(SupervisorNotice::NotStarted { job, errno: e.raw_os_error().unwrap_or(0) }),
         }
         Ok(())
     }
@@ -129,20 +134,20 @@ impl Keeper {
         let Some(kept) = self.jobs.get_mut(&job) else { return };
         let until = now + grace;
         match kept.phase {
-            Phase::Killing { .. } => {}
-            Phase::Terminating { until: old } => {
-                kept.phase = Phase::Terminating { until: old.min(until) };
+            SupervisedJobPhase::Killing { .. } => {}
+            SupervisedJobPhase::Terminating { until: old } => {
+                kept.phase = SupervisedJobPhase::Terminating { until: old.min(until) };
             }
-            Phase::Running | Phase::Settling { .. } => {
+            SupervisedJobPhase::Running | SupervisedJobPhase::Settling { .. } => {
                 let family = self.families.sort(&roots).remove(&job).unwrap_or_default();
                 terminate(&family, &mut kept.told);
-                kept.phase = Phase::Terminating { until };
+                kept.phase = SupervisedJobPhase::Terminating { until };
             }
         }
     }
 
     /// Take notice of every child that has ended, ours and adopted ones.
-    fn reap(&mut self, now: Instant) -> Result<(), HungUp> {
+    fn reap(&mut self, now: Instant) -> Result<(), RalphLost> {
         loop {
             let (pid, status) = match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some(dead)) => dead,
@@ -158,10 +163,10 @@ impl Keeper {
             let of = self.jobs.iter_mut().find(|(_, kept)| kept.root == pid && !kept.exited);
             if let Some((job, kept)) = of {
                 kept.exited = true;
-                if kept.phase == Phase::Running {
-                    kept.phase = Phase::Settling { until: now + kept.settle };
+                if kept.phase == SupervisedJobPhase::Running {
+                    kept.phase = SupervisedJobPhase::Settling { until: now + kept.settle };
                 }
-                let told = Told::Exited { job: *job, ending: ending(status) };
+                let told = SupervisorNotice::Exited { job: *job, ending: ending(status) };
                 self.tell(told);
             }
         }
@@ -169,7 +174,7 @@ impl Keeper {
 
     /// Move every job that is ending on.
     fn step(&mut self, now: Instant) {
-        let ending = self.jobs.values().any(|kept| kept.phase != Phase::Running);
+        let ending = self.jobs.values().any(|kept| kept.phase != SupervisedJobPhase::Running);
         let noting = self.jobs.len() > 1 && now >= self.noted + NOTING_TICK;
         if !ending && !noting {
             return;
@@ -179,11 +184,13 @@ impl Keeper {
         let nobody = self.childless && os::ORPHANS_COME_HOME;
         let mut families = if nobody { BTreeMap::new() } else { self.families.sort(&roots) };
         let mut gone = Vec::new();
-        for (job, kept) in self.jobs.iter_mut().filter(|(_, kept)| kept.phase != Phase::Running) {
+        for (job, kept) in
+            self.jobs.iter_mut().filter(|(_, kept)| kept.phase != SupervisedJobPhase::Running)
+        {
             let left = families.remove(job).unwrap_or_default();
             let mut find = || self.families.prey(*job, &roots);
             if kept.is_over(&left, now, &mut find) {
-                gone.push(Told::Gone { job: *job, sweep: kept.sweep(left.len()) });
+                gone.push(SupervisorNotice::Gone { job: *job, sweep: kept.sweep(left.len()) });
             }
         }
         for told in gone {
@@ -200,45 +207,53 @@ impl Keeper {
         if self.childless && find().processes.is_empty() {
             return true;
         }
-        freeze_and_kill(&mut find, &mut Known::new());
+        freeze_and_kill(&mut find, &mut KnownProcesses::new());
         false
     }
 
-    fn roots(&self) -> Roots {
+    fn roots(&self) -> JobRoots {
         self.jobs.iter().map(|(job, kept)| (kept.root, *job)).collect()
     }
 
-    fn tell(&mut self, told: Told) {
+    fn tell(&mut self, told: SupervisorNotice) {
         self.told.extend(channel::frame(&told.encode()));
     }
 }
 
-impl Kept {
+impl SupervisedJob {
     /// Do what the hour asks for with those that are `left`. Says whether the job is over.
-    fn is_over(&mut self, left: &[Process], now: Instant, find: &mut dyn FnMut() -> Prey) -> bool {
+    fn is_over(
+        &mut self,
+        left: &[FamilyProcess],
+        now: Instant,
+        find: &mut dyn FnMut() -> KillTargets,
+    ) -> bool {
         if self.exited && left.is_empty() {
             return true;
         }
         match self.phase {
-            Phase::Settling { until } if now >= until => {
+            SupervisedJobPhase::Settling { until } if now >= until => {
                 terminate(left, &mut self.told);
-                self.phase = Phase::Terminating { until: now + self.grace };
+                self.phase = SupervisedJobPhase::Terminating { until: now + self.grace };
             }
-            Phase::Terminating { until } if now >= until => {
+            SupervisedJobPhase::Terminating { until } if now >= until => {
                 freeze_and_kill(find, &mut self.killed);
-                self.phase = Phase::Killing { until: now + PATIENCE };
+                self.phase = SupervisedJobPhase::Killing { until: now + PATIENCE };
             }
-            Phase::Killing { until } if now >= until => return true,
-            Phase::Killing { .. } => freeze_and_kill(find, &mut self.killed),
-            Phase::Running | Phase::Settling { .. } | Phase::Terminating { .. } => {}
+            SupervisedJobPhase::Killing { until } if now >= until => return true,
+            SupervisedJobPhase::Killing { .. } => freeze_and_kill(find, &mut self.killed),
+            SupervisedJobPhase::Running
+            | SupervisedJobPhase::Settling { .. }
+            | SupervisedJobPhase::Terminating { .. } => {}
         }
         false
     }
 
     /// The program itself does not count: how it ended is told apart.
-    fn sweep(&self, left: usize) -> Sweep {
-        let count = |known: &Known| known.iter().filter(|(pid, _)| *pid != self.root).count();
-        Sweep {
+    fn sweep(&self, left: usize) -> SweepCounts {
+        let count =
+            |known: &KnownProcesses| known.iter().filter(|(pid, _)| *pid != self.root).count();
+        SweepCounts {
             told: count(&self.told) as u64,
             killed: count(&self.killed) as u64,
             left: left as u64,
@@ -247,7 +262,7 @@ impl Kept {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this room is the one that spawns")]
-fn start(spawn: &Spawn, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Result<u32> {
+fn start(spawn: &SpawnRequest, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Result<u32> {
     let mut command = Command::new(&spawn.program);
     command.arg0(&spawn.name).args(&spawn.args).current_dir(&spawn.cwd).process_group(0);
     for (name, value) in &spawn.env {
@@ -261,10 +276,10 @@ fn start(spawn: &Spawn, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Result<u32
     Ok(command.spawn()?.id())
 }
 
-fn ending(status: WaitStatus) -> Ending {
+fn ending(status: WaitStatus) -> ProcessEnding {
     match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Ending::Code(code),
-        (None, Some(signal)) => Ending::Signal(signal),
-        (None, None) => Ending::Code(-1),
+        (Some(code), _) => ProcessEnding::Code(code),
+        (None, Some(signal)) => ProcessEnding::Signal(signal),
+        (None, None) => ProcessEnding::Code(-1),
     }
 }

@@ -2,7 +2,7 @@
 
 /// A line of output, without its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line<'a> {
+pub struct JobOutputLine<'a> {
     /// The bytes; of a line that is longer than the bound its head and its tail.
     pub bytes: &'a [u8],
     /// Bytes of the middle that were left out, less the length of the note that replaces them.
@@ -17,25 +17,25 @@ const QUIET: usize = 6;
 /// Of a line over the bound the middle is left out. Most such lines are JSON with one long text, so that
 /// head and tail still are, and the claim at the end of an answer is read.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct LineSplitter {
     bound: usize,
     part: Vec<u8>,
     tail: Vec<u8>,
     cut: u64,
 }
 
-impl Lines {
+impl LineSplitter {
     pub(super) fn new(bound: usize) -> Self {
         Self { bound, part: Vec::new(), tail: Vec::new(), cut: 0 }
     }
 
     /// The next piece of the stream.
-    pub(super) fn feed(&mut self, mut piece: &[u8], on_line: &mut dyn FnMut(Line<'_>)) {
+    pub(super) fn feed(&mut self, mut piece: &[u8], on_line: &mut dyn FnMut(JobOutputLine<'_>)) {
         while let Some(end) = memchr::memchr(b'\n', piece) {
             let (line, rest) = piece.split_at(end);
             piece = rest.get(1..).unwrap_or_default();
             if self.part.is_empty() && line.len() <= self.bound {
-                on_line(Line { bytes: without_return(line), cut: 0 });
+                on_line(JobOutputLine { bytes: without_return(line), cut: 0 });
             } else {
                 self.keep(line);
                 self.hand_on(on_line);
@@ -45,7 +45,7 @@ impl Lines {
     }
 
     /// The stream is over; what has no end yet is its last line.
-    pub(super) fn finish(&mut self, on_line: &mut dyn FnMut(Line<'_>)) {
+    pub(super) fn finish(&mut self, on_line: &mut dyn FnMut(JobOutputLine<'_>)) {
         if !self.part.is_empty() {
             self.hand_on(on_line);
         }
@@ -72,7 +72,7 @@ impl Lines {
         self.cut += over as u64;
     }
 
-    fn hand_on(&mut self, on_line: &mut dyn FnMut(Line<'_>)) {
+    fn hand_on(&mut self, on_line: &mut dyn FnMut(JobOutputLine<'_>)) {
         if self.cut > 0 || self.part.len() + self.tail.len() > self.bound {
             self.trim_tail();
             let (head, tail) = (seam_before(&self.part), seam_behind(&self.tail));
@@ -85,7 +85,10 @@ impl Lines {
         } else {
             self.part.extend_from_slice(&self.tail);
         }
-        on_line(Line { bytes: without_return(&self.part), cut: std::mem::take(&mut self.cut) });
+        on_line(JobOutputLine {
+            bytes: without_return(&self.part),
+            cut: std::mem::take(&mut self.cut),
+        });
         self.tail.clear();
         self.part.clear();
         // One long line is no reason to hold on to its room.
@@ -121,8 +124,8 @@ mod tests {
 
     fn lines(pieces: &[&[u8]], bound: usize) -> Vec<(Vec<u8>, u64)> {
         let mut found = Vec::new();
-        let mut lines = Lines::new(bound);
-        let mut on_line = |line: Line<'_>| found.push((line.bytes.to_vec(), line.cut));
+        let mut lines = LineSplitter::new(bound);
+        let mut on_line = |line: JobOutputLine<'_>| found.push((line.bytes.to_vec(), line.cut));
         for piece in pieces {
             lines.feed(piece, &mut on_line);
         }
@@ -162,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_long_line_does_not_keep_its_room() {
-        let mut lines = Lines::new(1 << 20);
+        let mut lines = LineSplitter::new(1 << 20);
         for _ in 0..100 {
             lines.feed(&[b'x'; 65536], &mut |_| {});
         }

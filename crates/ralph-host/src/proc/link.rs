@@ -14,28 +14,28 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use super::channel;
-use super::mailbox::{Mail, Mailbox};
+use super::mailbox::{JobMailbox, JobMessage};
 use super::mark::WATCH_VARIABLE;
 use super::supervise::{COMMAND, PATIENCE};
-use super::wire::{Ask, Told};
+use super::wire::{SupervisorNotice, SupervisorRequest};
 
 /// Error when the supervisor has gone.
 #[derive(Debug)]
-pub(super) struct Lost;
+pub(super) struct SupervisorLost;
 
 /// A running supervisor. Dropping it ends the supervisor and all that is below it.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct SupervisorLink {
     control: Mutex<UnixStream>,
-    mailboxes: Arc<Mailboxes>,
+    mailboxes: Arc<JobMailboxes>,
     supervisor: Mutex<Child>,
     hung_up: Mutex<Receiver<()>>,
 }
 
 /// One mailbox a job; `None` when there will be no more mail.
-type Mailboxes = Mutex<Option<BTreeMap<u64, Arc<Mailbox>>>>;
+type JobMailboxes = Mutex<Option<BTreeMap<u64, Arc<JobMailbox>>>>;
 
-impl Link {
+impl SupervisorLink {
     #[expect(clippy::disallowed_methods, reason = "this room is the one that spawns")]
     pub(super) fn start(program: &Path, run: &str, place: Option<&str>) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
@@ -65,8 +65,12 @@ impl Link {
     }
 
     /// Let the news of a job go to this mailbox.
-    pub(super) fn register(&self, job: u64, mailbox: &Arc<Mailbox>) -> Result<(), Lost> {
-        lock(&self.mailboxes).as_mut().ok_or(Lost)?.insert(job, mailbox.clone());
+    pub(super) fn register(
+        &self,
+        job: u64,
+        mailbox: &Arc<JobMailbox>,
+    ) -> Result<(), SupervisorLost> {
+        lock(&self.mailboxes).as_mut().ok_or(SupervisorLost)?.insert(job, mailbox.clone());
         Ok(())
     }
 
@@ -77,9 +81,13 @@ impl Link {
         }
     }
 
-    pub(super) fn ask(&self, ask: &Ask, files: &[OwnedFd]) -> Result<(), Lost> {
+    pub(super) fn ask(
+        &self,
+        ask: &SupervisorRequest,
+        files: &[OwnedFd],
+    ) -> Result<(), SupervisorLost> {
         let files: Vec<BorrowedFd<'_>> = files.iter().map(AsFd::as_fd).collect();
-        channel::send(&lock(&self.control), &ask.encode(), &files).map_err(|_| Lost)
+        channel::send(&lock(&self.control), &ask.encode(), &files).map_err(|_| SupervisorLost)
     }
 
     /// Give up on a supervisor that does not answer. What was below it is then found by its mark.
@@ -89,7 +97,7 @@ impl Link {
     }
 }
 
-impl Drop for Link {
+impl Drop for SupervisorLink {
     fn drop(&mut self) {
         let _gone = lock(&self.control).shutdown(Shutdown::Write);
         // The supervisor hears this, kills all that is left, and exits, which closes the line.
@@ -101,16 +109,16 @@ impl Drop for Link {
 }
 
 /// Bring every message to the mailbox of its job, until the supervisor hangs up.
-fn deliver(from: &UnixStream, to: &Mailboxes, over: Sender<()>) {
+fn deliver(from: &UnixStream, to: &JobMailboxes, over: Sender<()>) {
     while let Ok(Some(frame)) = channel::receive(from) {
-        let Some(told) = Told::decode(&frame.body) else { break };
+        let Some(told) = SupervisorNotice::decode(&frame.body) else { break };
         let mailboxes = lock(to);
         if let Some(mailbox) = mailboxes.as_ref().and_then(|m| m.get(&told.job())) {
-            mailbox.news(Mail::Told(told));
+            mailbox.news(JobMessage::Told(told));
         }
     }
     for mailbox in lock(to).take().into_iter().flatten().map(|(_, mailbox)| mailbox) {
-        mailbox.news(Mail::Lost);
+        mailbox.news(JobMessage::Lost);
     }
     let _nobody_waits = over.send(());
 }

@@ -7,61 +7,61 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::wire::Told;
+use super::wire::SupervisorNotice;
 
 /// Most bytes of output that wait, give or take one piece.
 const MOST_WAITING: usize = 1 << 20;
 
 /// One of a job's two streams of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stream {
+pub(super) enum JobStream {
     Out,
     Err,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Mail {
-    Piece(Stream, Vec<u8>),
-    End(Stream),
-    Told(Told),
+pub(super) enum JobMessage {
+    Piece(JobStream, Vec<u8>),
+    End(JobStream),
+    Told(SupervisorNotice),
     /// Supervisor that has gone.
     Lost,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Mailbox {
-    queues: Mutex<Queues>,
+pub(super) struct JobMailbox {
+    queues: Mutex<JobMessageQueues>,
     filled: Condvar,
     emptied: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Queues {
-    news: VecDeque<Mail>,
-    output: VecDeque<Mail>,
+struct JobMessageQueues {
+    news: VecDeque<JobMessage>,
+    output: VecDeque<JobMessage>,
     waiting: usize,
     closed: bool,
 }
 
 /// Nobody reads this mailbox any more.
 #[derive(Debug)]
-pub(super) struct Closed;
+pub(super) struct JobMailboxClosed;
 
-impl Mailbox {
+impl JobMailbox {
     /// News goes to the front and never waits.
-    pub(super) fn news(&self, mail: Mail) {
+    pub(super) fn news(&self, mail: JobMessage) {
         self.lock().news.push_back(mail);
         self.filled.notify_one();
     }
 
     /// Put output into the queue. Wait while the queue is full.
-    pub(super) fn output(&self, mail: Mail) -> Result<(), Closed> {
+    pub(super) fn output(&self, mail: JobMessage) -> Result<(), JobMailboxClosed> {
         let mut queues = self.lock();
         while queues.waiting >= MOST_WAITING && !queues.closed {
             queues = self.emptied.wait(queues).unwrap_or_else(PoisonError::into_inner);
         }
         if queues.closed {
-            return Err(Closed);
+            return Err(JobMailboxClosed);
         }
         queues.waiting += size(&mail);
         queues.output.push_back(mail);
@@ -70,7 +70,7 @@ impl Mailbox {
     }
 
     /// The next mail; `None` when there is none until then.
-    pub(super) fn next(&self, until: Instant) -> Option<Mail> {
+    pub(super) fn next(&self, until: Instant) -> Option<JobMessage> {
         let mut queues = self.lock();
         loop {
             if let Some(mail) = queues.news.pop_front() {
@@ -98,15 +98,15 @@ impl Mailbox {
         self.emptied.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queues> {
+    fn lock(&self) -> MutexGuard<'_, JobMessageQueues> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Return the size of a mail in the queue. Each mail counts some bytes for itself, so that many small
 /// pieces also fill the queue.
-fn size(mail: &Mail) -> usize {
-    let bytes = if let Mail::Piece(_, bytes) = mail { bytes.len() } else { 0 };
+fn size(mail: &JobMessage) -> usize {
+    let bytes = if let JobMessage::Piece(_, bytes) = mail { bytes.len() } else { 0 };
     bytes + 64
 }
 
@@ -117,8 +117,8 @@ mod tests {
 
     use super::*;
 
-    fn piece(length: usize) -> Mail {
-        Mail::Piece(Stream::Out, vec![0; length])
+    fn piece(length: usize) -> JobMessage {
+        JobMessage::Piece(JobStream::Out, vec![0; length])
     }
 
     fn soon() -> Instant {
@@ -127,19 +127,19 @@ mod tests {
 
     #[test]
     fn news_overtakes_output_and_output_keeps_its_order() {
-        let mailbox = Mailbox::default();
+        let mailbox = JobMailbox::default();
         mailbox.output(piece(1)).unwrap();
-        mailbox.output(Mail::End(Stream::Out)).unwrap();
-        mailbox.news(Mail::Lost);
-        assert_eq!(mailbox.next(soon()), Some(Mail::Lost));
+        mailbox.output(JobMessage::End(JobStream::Out)).unwrap();
+        mailbox.news(JobMessage::Lost);
+        assert_eq!(mailbox.next(soon()), Some(JobMessage::Lost));
         assert_eq!(mailbox.next(soon()), Some(piece(1)));
-        assert_eq!(mailbox.next(soon()), Some(Mail::End(Stream::Out)));
+        assert_eq!(mailbox.next(soon()), Some(JobMessage::End(JobStream::Out)));
         assert_eq!(mailbox.next(Instant::now()), None);
     }
 
     #[test]
     fn output_waits_for_room_and_a_closed_mailbox_lets_it_go() {
-        let mailbox = Mailbox::default();
+        let mailbox = JobMailbox::default();
         let brought = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             let bringing = scope.spawn(|| {

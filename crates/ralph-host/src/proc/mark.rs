@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::family::{Known, Prey, Process, freeze_and_kill};
+use super::family::{FamilyProcess, KillTargets, KnownProcesses, freeze_and_kill};
 use super::os;
 
 /// The variable with the run's id.
@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Marks in the environment of a process: its run, job and place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct ProcessMark {
     pub(super) run: String,
     pub(super) job: Option<u64>,
     pub(super) place: Option<String>,
@@ -41,7 +41,7 @@ pub(super) struct Mark {
     pub(super) watches: Option<(String, String)>,
 }
 
-impl Mark {
+impl ProcessMark {
     /// The mark among these `NAME=value` variables.
     pub(super) fn of_variables<'a>(variables: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let (mut run, mut job, mut place, mut watches) = (None, None, None, None);
@@ -62,7 +62,7 @@ impl Mark {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Wanted<'a> {
+enum ProcessMarkFilter<'a> {
     /// Processes of this run.
     Run(&'a str),
     /// Those of one job of a run.
@@ -71,8 +71,8 @@ enum Wanted<'a> {
     Others { place: &'a str, run: &'a str },
 }
 
-impl Wanted<'_> {
-    fn is(self, mark: &Mark) -> bool {
+impl ProcessMarkFilter<'_> {
+    fn is(self, mark: &ProcessMark) -> bool {
         match self {
             // A supervisor has no run of its own: without a name, those of everybody would be meant.
             Self::Run(run) => !run.is_empty() && mark.run == run,
@@ -97,49 +97,52 @@ pub fn place_of(directory: &Path) -> String {
 
 /// A process that still carries a run's mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Survivor {
+pub struct SurvivingProcess {
     pub pid: i32,
     /// Name of the program.
     pub name: String,
 }
 
 /// The processes that carry the mark of this run, this one excepted.
-pub fn survivors(run: &str) -> Vec<Survivor> {
-    of_run(run).into_iter().map(|p| Survivor { pid: p.pid, name: os::name(p.pid) }).collect()
+pub fn survivors(run: &str) -> Vec<SurvivingProcess> {
+    of_run(run)
+        .into_iter()
+        .map(|p| SurvivingProcess { pid: p.pid, name: os::name(p.pid) })
+        .collect()
 }
 
 /// The processes that carry the mark of this place and of another run than `run`, this one excepted.
-pub fn others_at(place: &str, run: &str) -> Vec<Survivor> {
-    let all = marked(Wanted::Others { place, run });
-    all.into_iter().map(|p| Survivor { pid: p.pid, name: os::name(p.pid) }).collect()
+pub fn others_at(place: &str, run: &str) -> Vec<SurvivingProcess> {
+    let all = marked(ProcessMarkFilter::Others { place, run });
+    all.into_iter().map(|p| SurvivingProcess { pid: p.pid, name: os::name(p.pid) }).collect()
 }
 
 /// Kill every process that carries the mark of this run. Gives how many there were, and how many
 /// are still there because they could not be killed.
 pub fn kill_survivors(run: &str) -> (usize, usize) {
-    kill(Wanted::Run(run))
+    kill(ProcessMarkFilter::Run(run))
 }
 
 /// Kill every process that carries the mark of this place and of another run than `run`. For
 /// whoever holds the lock of the place: then none of them has a loop any more.
 pub fn kill_others_at(place: &str, run: &str) -> (usize, usize) {
-    kill(Wanted::Others { place, run })
+    kill(ProcessMarkFilter::Others { place, run })
 }
 
 /// Kill every process of one job of a run.
 pub(super) fn kill_job(run: &str, job: u64) -> (usize, usize) {
-    kill(Wanted::Job(run, job))
+    kill(ProcessMarkFilter::Job(run, job))
 }
 
-fn kill(wanted: Wanted<'_>) -> (usize, usize) {
-    let mut killed = Known::new();
+fn kill(wanted: ProcessMarkFilter<'_>) -> (usize, usize) {
+    let mut killed = KnownProcesses::new();
     if marked(wanted).is_empty() {
         return (0, 0);
     }
     let until = Instant::now() + PATIENCE;
     loop {
         // Their groups may hold others: nobody knows here who started them.
-        let mut find = || Prey { processes: marked(wanted), ..Prey::default() };
+        let mut find = || KillTargets { processes: marked(wanted), ..KillTargets::default() };
         freeze_and_kill(&mut find, &mut killed);
         let left = marked(wanted).len();
         if left == 0 || Instant::now() >= until {
@@ -150,20 +153,21 @@ fn kill(wanted: Wanted<'_>) -> (usize, usize) {
 }
 
 /// Find the processes that carry the mark of a run.
-pub(super) fn of_run(run: &str) -> Vec<Process> {
-    marked(Wanted::Run(run))
+pub(super) fn of_run(run: &str) -> Vec<FamilyProcess> {
+    marked(ProcessMarkFilter::Run(run))
 }
 
 /// Dead processes have no environment, so they are not in this list; neither are this process, its own
 /// supervisor, and those that it descends from, which are somebody's own.
-fn marked(wanted: Wanted<'_>) -> Vec<Process> {
+fn marked(wanted: ProcessMarkFilter<'_>) -> Vec<FamilyProcess> {
     let mut all = os::processes();
     let me = rustix::process::getpid().as_raw_nonzero().get();
     let ours = lineage(&all, me);
     all.retain(|p| !ours.contains(&p.pid));
     let marks = os::marks(&all.iter().map(|p| p.pid).collect::<Vec<_>>());
-    let own_supervisor = |p: &Process, mark: &Mark| p.parent == me && mark.watches.is_some();
-    let is = |p: &Process| {
+    let own_supervisor =
+        |p: &FamilyProcess, mark: &ProcessMark| p.parent == me && mark.watches.is_some();
+    let is = |p: &FamilyProcess| {
         marks.get(&p.pid).is_some_and(|mark| wanted.is(mark) && !own_supervisor(p, mark))
     };
     all.retain(is);
@@ -179,7 +183,7 @@ pub fn descends_from(pid: u32) -> bool {
 }
 
 /// A process, its parent, and so on.
-pub(super) fn lineage(all: &[Process], pid: i32) -> BTreeSet<i32> {
+pub(super) fn lineage(all: &[FamilyProcess], pid: i32) -> BTreeSet<i32> {
     let (mut ours, mut next) = (BTreeSet::new(), Some(pid));
     while let Some(pid) = next.filter(|pid| ours.insert(*pid)) {
         next = all.iter().find(|p| p.pid == pid).map(|p| p.parent);
@@ -191,26 +195,26 @@ pub(super) fn lineage(all: &[Process], pid: i32) -> BTreeSet<i32> {
 mod tests {
     use super::*;
 
-    fn mark(variables: &[&str]) -> Option<Mark> {
-        Mark::of_variables(variables.iter().map(|v| v.as_bytes()))
+    fn mark(variables: &[&str]) -> Option<ProcessMark> {
+        ProcessMark::of_variables(variables.iter().map(|v| v.as_bytes()))
     }
 
     #[test]
     fn the_mark_is_the_run_and_the_job() {
         assert_eq!(
             mark(&["PATH=/bin", "RALPH_RUN=r-1", "RALPH_JOB=3", "RALPH_RUNNER=x"]),
-            Some(Mark { run: "r-1".into(), job: Some(3), place: None, watches: None })
+            Some(ProcessMark { run: "r-1".into(), job: Some(3), place: None, watches: None })
         );
         let place = Some("p".to_owned());
         assert_eq!(
             mark(&["RALPH_PLACE=p", "RALPH_RUN=r-1"]),
-            Some(Mark { run: "r-1".into(), job: None, place, watches: None })
+            Some(ProcessMark { run: "r-1".into(), job: None, place, watches: None })
         );
     }
 
     #[test]
     fn of_a_place_only_the_processes_of_other_runs_are_meant() {
-        let others = Wanted::Others { place: "here", run: "ours" };
+        let others = ProcessMarkFilter::Others { place: "here", run: "ours" };
         let is = |variables: &[&str]| others.is(&mark(variables).unwrap());
         assert!(is(&["RALPH_PLACE=here", "RALPH_RUN=another"]));
         assert!(!is(&["RALPH_PLACE=here", "RALPH_RUN=ours"]));
@@ -220,15 +224,16 @@ mod tests {
         assert!(is(&["RALPH_WATCHES=here another", "RALPH_PLACE=outside", "RALPH_RUN=outer"]));
         assert!(!is(&["RALPH_WATCHES=here ours"]), "our own supervisor");
         assert!(!is(&["RALPH_WATCHES=elsewhere another"]));
-        let nobody = Wanted::Run("");
+        let nobody = ProcessMarkFilter::Run("");
         assert!(!nobody.is(&mark(&["RALPH_WATCHES=here another"]).unwrap()), "everybody's");
-        let outer = Wanted::Run("outer");
+        let outer = ProcessMarkFilter::Run("outer");
         assert!(outer.is(&mark(&["RALPH_WATCHES=here ours", "RALPH_RUN=outer"]).unwrap()));
     }
 
     #[test]
     fn whoever_asks_and_its_ancestors_are_never_meant() {
-        let process = |pid, parent| Process { pid, parent, group: 1, started: 0, dead: false };
+        let process =
+            |pid, parent| FamilyProcess { pid, parent, group: 1, started: 0, dead: false };
         let all = [process(1, 0), process(5, 1), process(7, 5), process(8, 5)];
         assert_eq!(lineage(&all, 7), BTreeSet::from([0, 1, 5, 7]));
         let strange = [process(2, 3), process(3, 2)];

@@ -23,8 +23,8 @@
 //! On Linux this is exact. On macOS there is no subreaper: a process is found by its parents, its
 //! process group or its mark, and one that has left all three lives on.
 //!
-//! Ralph's side is [`Runner`]: it looks the program up, makes the pipes, and attends to the job
-//! until it is gone ([`Job`], [`Watch`], [`Finished`]).
+//! Ralph's side is [`JobRunner`]: it looks the program up, makes the pipes, and attends to the job
+//! until it is gone ([`Job`], [`JobWatch`], [`FinishedJob`]).
 
 mod attend;
 mod browser;
@@ -58,12 +58,15 @@ mod wire;
 pub use browser::open_in_browser;
 pub use error::ProcError;
 pub use find::{find_program, is_executable};
-pub use interrupt::{Interrupt, interrupt_self, on_signals};
-pub use job::{Bounds, Cancel, EmptyLog, EnvChange, Finished, Job, Stderr, Stdin, Step, Watch};
-pub use lines::Line;
+pub use interrupt::{InterruptListener, interrupt_self, on_signals};
+pub use job::{
+    CancelToken, EmptyLogPolicy, EnvChange, FinishedJob, Job, JobBounds, JobStderr, JobStdin,
+    JobWatch, WatchDecision,
+};
+pub use lines::JobOutputLine;
 pub use peer::is_peer_started_by;
-pub use pump::Input;
-pub use runner::Runner;
-pub use scratch::Scratch;
+pub use pump::JobInput;
+pub use runner::JobRunner;
+pub use scratch::ScratchDirectory;
 pub use supervise::supervise_if_asked;
-pub use wire::Sweep;
+pub use wire::SweepCounts;

@@ -8,8 +8,8 @@ use std::net::{IpAddr, SocketAddr};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::family::Process;
-use super::mark::Mark;
+use super::family::FamilyProcess;
+use super::mark::ProcessMark;
 
 /// Orphans come to the supervisor, so that every descendant of it can be found below it.
 pub(super) const ORPHANS_COME_HOME: bool = true;
@@ -21,23 +21,23 @@ pub(super) fn adopt_orphans() -> io::Result<()> {
 }
 
 /// Every process there is, zombies included.
-pub(super) fn processes() -> Vec<Process> {
+pub(super) fn processes() -> Vec<FamilyProcess> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
     pids.filter_map(process).collect()
 }
 
 /// The marks of those of these processes that carry one and let us look.
-pub(super) fn marks(pids: &[i32]) -> BTreeMap<i32, Mark> {
+pub(super) fn marks(pids: &[i32]) -> BTreeMap<i32, ProcessMark> {
     let mark = |pid: &i32| {
         let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
-        Some((*pid, Mark::of_variables(bytes.split(|b| *b == 0))?))
+        Some((*pid, ProcessMark::of_variables(bytes.split(|b| *b == 0))?))
     };
     pids.iter().filter_map(mark).collect()
 }
 
 /// Send a signal to this very process, not to another one that got its number since.
-pub(super) fn signal(process: &Process, signal: Signal) -> bool {
+pub(super) fn signal(process: &FamilyProcess, signal: Signal) -> bool {
     let Some(pid) = Pid::from_raw(process.pid) else { return false };
     let handle = match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(handle) => handle,
@@ -85,7 +85,7 @@ pub(super) fn name(pid: i32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
 }
 
-fn process(pid: i32) -> Option<Process> {
+fn process(pid: i32) -> Option<FamilyProcess> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))
         .or_else(|_| fs::read(format!("/proc/{pid}/stat")).map(lossy))
         .ok()?;
@@ -98,14 +98,14 @@ fn lossy(bytes: Vec<u8>) -> String {
 }
 
 /// The name stands in brackets and may hold brackets and spaces; what follows the last one does not.
-fn parse_stat(pid: i32, stat: &str) -> Option<Process> {
+fn parse_stat(pid: i32, stat: &str) -> Option<FamilyProcess> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_ascii_whitespace();
     let dead = matches!(fields.next()?, "Z" | "X");
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let started = fields.nth(16)?.parse().ok()?;
-    Some(Process { pid, parent, group, started, dead })
+    Some(FamilyProcess { pid, parent, group, started, dead })
 }
 
 #[cfg(test)]
@@ -116,7 +116,8 @@ mod tests {
     fn a_name_with_brackets_and_spaces_hides_nothing() {
         let stat = "77 (a) b (c) S 12 34 56 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 10 11";
         let process = parse_stat(77, stat).unwrap();
-        let expected = Process { pid: 77, parent: 12, group: 34, started: 987_654, dead: false };
+        let expected =
+            FamilyProcess { pid: 77, parent: 12, group: 34, started: 987_654, dead: false };
         assert_eq!(process, expected);
     }
 

@@ -17,10 +17,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::Errno;
 
-use super::job::{Job, Stderr, Stdin};
-use super::mailbox::{Mail, Mailbox, Stream};
-use super::tee::Tee;
-use crate::crew::{self, Begun};
+use super::job::{Job, JobStderr, JobStdin};
+use super::mailbox::{JobMailbox, JobMessage, JobStream};
+use super::tee::LogTee;
+use crate::crew::{self, PoolJobHandle};
 
 /// Bytes that are read at once; a pipe holds as many.
 const PIECE: usize = 64 * 1024;
@@ -30,37 +30,41 @@ const MOST_UNREAD: usize = 64 << 20;
 
 /// The threads that serve a job's pipes.
 #[derive(Debug)]
-pub(super) struct Pumps {
+pub(super) struct PipePumps {
     stop: Option<PipeWriter>,
-    threads: Vec<Begun<()>>,
-    pub(super) input: Input,
+    threads: Vec<PoolJobHandle<()>>,
+    pub(super) input: JobInput,
     /// Streams that must end before the job is over.
-    pub(super) streams: Vec<Stream>,
+    pub(super) streams: Vec<JobStream>,
 }
 
 /// The ends of the pipes that the program gets.
-pub(super) type Ends = [OwnedFd; 3];
+pub(super) type JobPipeEnds = [OwnedFd; 3];
 
-impl Pumps {
+impl PipePumps {
     /// Make the pipes of a job and serve them.
     pub(super) fn start(
         job: &Job,
-        mailbox: &Arc<Mailbox>,
-        tee: &Arc<Mutex<Tee>>,
-    ) -> io::Result<(Self, Ends)> {
+        mailbox: &Arc<JobMailbox>,
+        tee: &Arc<Mutex<LogTee>>,
+    ) -> io::Result<(Self, JobPipeEnds)> {
         let (stopped, stop) = io::pipe()?;
-        let mut pumps =
-            Self { stop: Some(stop), threads: Vec::new(), input: Input::closed(), streams: vec![] };
+        let mut pumps = Self {
+            stop: Some(stop),
+            threads: Vec::new(),
+            input: JobInput::closed(),
+            streams: vec![],
+        };
         let stdin = pumps.feed(&job.stdin, &stopped)?;
         let (from, stdout) = io::pipe()?;
-        let mut open = vec![(Stream::Out, from)];
+        let mut open = vec![(JobStream::Out, from)];
         let stderr = match job.stderr {
-            Stderr::Apart => {
+            JobStderr::Apart => {
                 let (from, stderr) = io::pipe()?;
-                open.push((Stream::Err, from));
+                open.push((JobStream::Err, from));
                 stderr
             }
-            Stderr::Joined => stdout.try_clone()?,
+            JobStderr::Joined => stdout.try_clone()?,
         };
         pumps.streams.extend(open.iter().map(|(stream, _)| *stream));
         let (mailbox, tee) = (mailbox.clone(), tee.clone());
@@ -78,19 +82,19 @@ impl Pumps {
         }
     }
 
-    fn feed(&mut self, stdin: &Stdin, stopped: &PipeReader) -> io::Result<OwnedFd> {
+    fn feed(&mut self, stdin: &JobStdin, stopped: &PipeReader) -> io::Result<OwnedFd> {
         let first = match stdin {
-            Stdin::Nothing => return Ok(File::open("/dev/null")?.into()),
-            Stdin::Bytes(bytes) | Stdin::Open(bytes) => bytes,
+            JobStdin::Nothing => return Ok(File::open("/dev/null")?.into()),
+            JobStdin::Bytes(bytes) | JobStdin::Open(bytes) => bytes,
         };
         let (from, to) = io::pipe()?;
         fcntl_setfl(&to, OFlags::NONBLOCK)?;
         // What fits into the pipe needs no thread.
         let written = rustix::io::write(&to, first).unwrap_or(0);
         let rest = first.get(written..).unwrap_or_default();
-        let open = matches!(stdin, Stdin::Open(_));
+        let open = matches!(stdin, JobStdin::Open(_));
         if open || !rest.is_empty() {
-            let input = Input::open(rest.to_vec());
+            let input = JobInput::open(rest.to_vec());
             if !open {
                 input.close();
             }
@@ -109,10 +113,10 @@ impl Pumps {
 
 /// Read these pipes to their ends.
 fn read_all(
-    mut open: Vec<(Stream, PipeReader)>,
+    mut open: Vec<(JobStream, PipeReader)>,
     stopped: &PipeReader,
-    mailbox: &Mailbox,
-    tee: &Mutex<Tee>,
+    mailbox: &JobMailbox,
+    tee: &Mutex<LogTee>,
 ) {
     let mut buffer = vec![0; PIECE];
     while !open.is_empty() {
@@ -127,18 +131,18 @@ fn read_all(
                 Err(e) if e.kind() == ErrorKind::Interrupted => return true,
                 Ok(length) if length > 0 => buffer.get(..length).unwrap_or_default(),
                 Ok(_) | Err(_) => {
-                    closed = mailbox.output(Mail::End(*stream)).is_err();
+                    closed = mailbox.output(JobMessage::End(*stream)).is_err();
                     return false;
                 }
             };
             {
                 let mut tee = tee.lock().unwrap_or_else(PoisonError::into_inner);
                 match stream {
-                    Stream::Out => tee.out(piece),
-                    Stream::Err => tee.err(piece),
+                    JobStream::Out => tee.out(piece),
+                    JobStream::Err => tee.err(piece),
                 }
             }
-            closed = mailbox.output(Mail::Piece(*stream, piece.to_vec())).is_err();
+            closed = mailbox.output(JobMessage::Piece(*stream, piece.to_vec())).is_err();
             true
         });
         if closed {
@@ -146,11 +150,11 @@ fn read_all(
         }
     }
     for (stream, _) in open {
-        let _closed = mailbox.output(Mail::End(stream));
+        let _closed = mailbox.output(JobMessage::End(stream));
     }
 }
 
-fn write_all(to: &PipeWriter, stopped: &PipeReader, input: &Input) {
+fn write_all(to: &PipeWriter, stopped: &PipeReader, input: &JobInput) {
     while let Some(bytes) = input.next() {
         let mut rest = &bytes[..];
         while !rest.is_empty() {
@@ -166,7 +170,7 @@ fn write_all(to: &PipeWriter, stopped: &PipeReader, input: &Input) {
 }
 
 /// Wait until one of these pipes can be read, and say which; `None` when it is time to stop.
-fn wait_for_any(open: &[(Stream, PipeReader)], stopped: &PipeReader) -> Option<Vec<bool>> {
+fn wait_for_any(open: &[(JobStream, PipeReader)], stopped: &PipeReader) -> Option<Vec<bool>> {
     let pipes = open.iter().map(|(_, pipe)| pipe).chain([stopped]);
     let mut polled: Vec<PollFd<'_>> = pipes.map(|p| PollFd::new(p, PollFlags::IN)).collect();
     loop {
@@ -194,26 +198,26 @@ fn wait_until(pipe: BorrowedFd<'_>, ready: PollFlags, stopped: &PipeReader) -> b
 
 /// The standard input of a running program.
 #[derive(Clone, Debug)]
-pub struct Input(Arc<Queue>);
+pub struct JobInput(Arc<JobInputQueue>);
 
 #[derive(Debug)]
-struct Queue {
-    waiting: Mutex<Waiting>,
+struct JobInputQueue {
+    waiting: Mutex<QueuedJobInput>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct QueuedJobInput {
     pieces: VecDeque<Vec<u8>>,
     bytes: usize,
     closed: bool,
 }
 
-impl Input {
+impl JobInput {
     fn open(first: Vec<u8>) -> Self {
         let waiting =
-            Waiting { bytes: first.len(), pieces: VecDeque::from([first]), closed: false };
-        Self(Arc::new(Queue { waiting: Mutex::new(waiting), changed: Condvar::new() }))
+            QueuedJobInput { bytes: first.len(), pieces: VecDeque::from([first]), closed: false };
+        Self(Arc::new(JobInputQueue { waiting: Mutex::new(waiting), changed: Condvar::new() }))
     }
 
     fn closed() -> Self {
@@ -255,7 +259,7 @@ impl Input {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, QueuedJobInput> {
         self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ralph_core::backend::{Ending, Exit};
+use ralph_core::backend::{BackendExit, ProcessEnding};
 
-use super::attend::Attend;
+use super::attend::JobAttendant;
 use super::error::ProcError;
 use super::find::find_program;
-use super::job::{EmptyLog, Finished, Job, Step, Watch};
-use super::lines::Line;
-use super::link::Link;
+use super::job::{EmptyLogPolicy, FinishedJob, Job, JobWatch, WatchDecision};
+use super::lines::JobOutputLine;
+use super::link::SupervisorLink;
 use super::mark::{JOB_VARIABLE, PLACE_VARIABLE, RUN_VARIABLE, place_of};
-use super::pump::Input;
-use super::scratch::Scratch;
-use super::tee::Tee;
-use super::wire::{Spawn, Sweep};
+use super::pump::JobInput;
+use super::scratch::ScratchDirectory;
+use super::tee::LogTee;
+use super::wire::{SpawnRequest, SweepCounts};
 
 /// The longest grace that counts, so that adding it to a clock can never overflow.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -26,20 +26,20 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// Runs programs under one supervisor, which is started with the first of them. Any number of
 /// threads may run jobs at once. Dropping it ends whatever still runs.
 #[derive(Debug)]
-pub struct Runner {
+pub struct JobRunner {
     run: String,
     place: Option<String>,
     /// Environment variables that no program gets, because they are secrets.
     hidden: Vec<OsString>,
     supervisor: PathBuf,
-    link: Mutex<Option<Arc<Link>>>,
+    link: Mutex<Option<Arc<SupervisorLink>>>,
     jobs: AtomicU64,
     scratches: AtomicU64,
     /// Most bytes that are kept of a log.
     max_log: AtomicU64,
 }
 
-impl Runner {
+impl JobRunner {
     /// A runner whose processes carry the mark of `run`. The supervisor is this very program, so
     /// its `main` has to begin with [`super::supervise_if_asked`].
     pub fn new(run: impl Into<String>) -> Self {
@@ -92,9 +92,9 @@ impl Runner {
     }
 
     /// A private directory below `parent` for one job. It has a name and is not there yet.
-    pub fn scratch(&self, parent: &Path) -> Result<Scratch, ProcError> {
+    pub fn scratch(&self, parent: &Path) -> Result<ScratchDirectory, ProcError> {
         let number = self.scratches.fetch_add(1, Ordering::Relaxed);
-        Scratch::named(parent, &format!("run-{}-{number}", self.run))
+        ScratchDirectory::named(parent, &format!("run-{}-{number}", self.run))
     }
 
     /// Start the supervisor now, so that the first job does not have to wait for it.
@@ -108,7 +108,7 @@ impl Runner {
     }
 
     /// Run a program to its end, and to the end of every process that it started.
-    pub fn run(&self, job: &Job, watch: &mut dyn Watch) -> Result<Finished, ProcError> {
+    pub fn run(&self, job: &Job, watch: &mut dyn JobWatch) -> Result<FinishedJob, ProcError> {
         if !job.cwd.is_dir() {
             return Err(ProcError::Directory(job.cwd.clone()));
         }
@@ -118,10 +118,10 @@ impl Runner {
         };
         let most = self.max_log.load(Ordering::Relaxed);
         let tee = match (&job.log, job.empty_log) {
-            (Some(path), EmptyLog::Made) => Tee::open(path, most)
+            (Some(path), EmptyLogPolicy::Made) => LogTee::open(path, most)
                 .map_err(|source| ProcError::Log { path: path.clone(), source })?,
-            (Some(path), EmptyLog::Spared) => Tee::later(path, most),
-            (None, _) => Tee::none(),
+            (Some(path), EmptyLogPolicy::Spared) => LogTee::later(path, most),
+            (None, _) => LogTee::none(),
         };
         let number = self.jobs.fetch_add(1, Ordering::Relaxed);
         let mut env: Vec<_> = self.hidden.iter().map(|name| (name.clone(), None)).collect();
@@ -131,7 +131,7 @@ impl Runner {
         if let Some(place) = &self.place {
             env.push((PLACE_VARIABLE.into(), Some(place.into())));
         }
-        let spawn = Spawn {
+        let spawn = SpawnRequest {
             job: number,
             program,
             name: job.program.clone(),
@@ -141,34 +141,34 @@ impl Runner {
             settle: job.bounds.settle.min(LONGEST),
             grace: job.bounds.grace.min(LONGEST),
         };
-        Attend::start(self.link()?, &self.run, job, watch, spawn, tee)?.until_the_end()
+        JobAttendant::start(self.link()?, &self.run, job, watch, spawn, tee)?.until_the_end()
     }
 
     /// Run a program to its end and keep every byte that it wrote to standard output.
-    pub fn output(&self, job: &Job) -> Result<(Finished, Vec<u8>), ProcError> {
-        let mut kept = Kept(Vec::new());
+    pub fn output(&self, job: &Job) -> Result<(FinishedJob, Vec<u8>), ProcError> {
+        let mut kept = StdoutCollector(Vec::new());
         let finished = self.run(job, &mut kept)?;
         Ok((finished, kept.0))
     }
 
     /// The supervisor, which is started when there is none or none any more.
-    fn link(&self) -> Result<Arc<Link>, ProcError> {
+    fn link(&self) -> Result<Arc<SupervisorLink>, ProcError> {
         let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(link) = link.as_ref().filter(|link| link.is_up()) {
             return Ok(link.clone());
         }
-        let new = Link::start(&self.supervisor, &self.run, self.place.as_deref())
+        let new = SupervisorLink::start(&self.supervisor, &self.run, self.place.as_deref())
             .map_err(ProcError::Supervisor)?;
         Ok(link.insert(Arc::new(new)).clone())
     }
 }
 
 /// Watch that keeps everything that a program writes to standard output.
-struct Kept(Vec<u8>);
+struct StdoutCollector(Vec<u8>);
 
-impl Watch for Kept {
-    fn line(&mut self, _: Line<'_>, _: &Input) -> Step {
-        Step::Continue
+impl JobWatch for StdoutCollector {
+    fn line(&mut self, _: JobOutputLine<'_>, _: &JobInput) -> WatchDecision {
+        WatchDecision::Continue
     }
 
     fn took(&mut self, piece: &[u8]) -> bool {
@@ -197,14 +197,14 @@ fn path_of(job: &Job) -> Option<OsString> {
     }
 }
 
-fn not_found() -> Finished {
-    Finished {
-        exit: Exit { ending: Ending::NotFound, stopped: None },
+fn not_found() -> FinishedJob {
+    FinishedJob {
+        exit: BackendExit { ending: ProcessEnding::NotFound, stopped: None },
         stderr_tail: String::new(),
         stdout_bytes: 0,
         stderr_bytes: 0,
         longest_cut: 0,
-        sweep: Sweep::default(),
+        sweep: SweepCounts::default(),
         log_error: None,
         elapsed: Duration::ZERO,
     }

@@ -11,19 +11,19 @@ use super::error::ProcError;
 
 /// A private directory that goes away with this value.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct ScratchDirectory {
     path: PathBuf,
-    state: State,
+    state: ScratchDirectoryState,
 }
 
 /// Most runs only need the name of the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ScratchDirectoryState {
     Named,
     Made,
 }
 
-impl Scratch {
+impl ScratchDirectory {
     /// A new directory below `parent`, which is made if it is not there.
     pub fn new(parent: &Path) -> Result<Self, ProcError> {
         let make = || {
@@ -32,13 +32,13 @@ impl Scratch {
             builder.prefix("run-").permissions(Permissions::from_mode(0o700)).tempdir_in(parent)
         };
         let made = make().map_err(failed(parent))?;
-        Ok(Self { path: made.keep(), state: State::Made })
+        Ok(Self { path: made.keep(), state: ScratchDirectoryState::Made })
     }
 
-    /// The name of a directory below `parent` that nobody else uses; [`Scratch::make`] makes it.
+    /// The name of a directory below `parent` that nobody else uses; [`ScratchDirectory::make`] makes it.
     pub(super) fn named(parent: &Path, name: &str) -> Result<Self, ProcError> {
         let parent = place(parent).map_err(failed(parent))?;
-        Ok(Self { path: parent.join(name), state: State::Named })
+        Ok(Self { path: parent.join(name), state: ScratchDirectoryState::Named })
     }
 
     /// Return the path of the directory, even if it is not made yet.
@@ -48,9 +48,9 @@ impl Scratch {
 
     /// Make the directory, if that has not been done yet.
     pub fn make(&mut self) -> Result<(), ProcError> {
-        if self.state == State::Named {
+        if self.state == ScratchDirectoryState::Named {
             DirBuilder::new().mode(0o700).create(&self.path).map_err(failed(&self.path))?;
-            self.state = State::Made;
+            self.state = ScratchDirectoryState::Made;
         }
         Ok(())
     }
@@ -76,9 +76,9 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDirectory {
     fn drop(&mut self) {
-        if self.state == State::Made {
+        if self.state == ScratchDirectoryState::Made {
             // What is left is private and has a name that nobody uses again.
             let _left = remove_dir_all(&self.path);
         }
@@ -110,7 +110,7 @@ mod tests {
     fn files_are_private_and_go_away() {
         let place = tempfile::tempdir().unwrap();
         let parent = place.path().join("state/scratch");
-        let mut scratch = Scratch::new(&parent).unwrap();
+        let mut scratch = ScratchDirectory::new(&parent).unwrap();
         let path = scratch.path().join("deep/config.json");
         scratch.put(&file(&path)).unwrap();
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn files_elsewhere_are_refused() {
         let place = tempfile::tempdir().unwrap();
-        let mut scratch = Scratch::new(place.path()).unwrap();
+        let mut scratch = ScratchDirectory::new(place.path()).unwrap();
         for path in [place.path().join("x"), scratch.path().join("../x")] {
             assert!(scratch.put(&file(&path)).is_err(), "{}", path.display());
         }
@@ -134,8 +134,8 @@ mod tests {
     fn a_directory_that_is_only_named_is_made_with_its_first_file() {
         let place = tempfile::tempdir().unwrap();
         let entries = || std::fs::read_dir(place.path()).unwrap().count();
-        drop(Scratch::named(place.path(), "run-1").unwrap());
-        let mut scratch = Scratch::named(place.path(), "run-1").unwrap();
+        drop(ScratchDirectory::named(place.path(), "run-1").unwrap());
+        let mut scratch = ScratchDirectory::named(place.path(), "run-1").unwrap();
         assert_eq!(entries(), 0);
         scratch.put(&file(&scratch.path().join("config.json"))).unwrap();
         let mode = scratch.path().metadata().unwrap().permissions().mode();

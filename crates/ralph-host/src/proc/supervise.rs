@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
-use super::keeper::Keeper;
+use super::keeper::SupervisorState;
 use super::os;
 
 /// The hidden first argument that makes a ralph a supervisor.
@@ -44,10 +44,10 @@ fn supervise(run: &str) -> io::Result<()> {
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     // Somebody typed the hidden command: there is no ralph at the other end, and nobody to end.
     control.peer_addr()?;
-    let child_ended = Bell::ring_on(&[SIGCHLD])?;
-    let told_to_end = Bell::ring_on(&[SIGTERM, SIGINT, SIGHUP])?;
+    let child_ended = SignalBell::ring_on(&[SIGCHLD])?;
+    let told_to_end = SignalBell::ring_on(&[SIGTERM, SIGINT, SIGHUP])?;
     os::adopt_orphans()?;
-    let mut keeper = Keeper::new(run, control.try_clone()?);
+    let mut keeper = SupervisorState::new(run, control.try_clone()?);
     // Whatever goes wrong in here, what comes after it has to happen.
     let watching = || watch(&mut keeper, &control, &child_ended, &told_to_end);
     let _panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(watching));
@@ -60,7 +60,12 @@ fn supervise(run: &str) -> io::Result<()> {
 }
 
 /// Serve until ralph hangs up or somebody tells us to end.
-fn watch(keeper: &mut Keeper, control: &UnixStream, child_ended: &Bell, told_to_end: &Bell) {
+fn watch(
+    keeper: &mut SupervisorState,
+    control: &UnixStream,
+    child_ended: &SignalBell,
+    told_to_end: &SignalBell,
+) {
     loop {
         let patience = keeper.next_look().map(|at| at.saturating_duration_since(Instant::now()));
         let ready = wait_for(&[control, &child_ended.0, &told_to_end.0], patience);
@@ -79,9 +84,9 @@ fn watch(keeper: &mut Keeper, control: &UnixStream, child_ended: &Bell, told_to_
 }
 
 /// Becomes readable when a signal has come.
-struct Bell(UnixStream);
+struct SignalBell(UnixStream);
 
-impl Bell {
+impl SignalBell {
     fn ring_on(signals: &[i32]) -> io::Result<Self> {
         let (here, there) = UnixStream::pair()?;
         here.set_nonblocking(true)?;

@@ -5,12 +5,12 @@ const KEPT: usize = 64 * 1024;
 
 /// Keeps the last bytes of what is pushed.
 #[derive(Debug, Default)]
-pub(super) struct Tail {
+pub(super) struct OutputTail {
     bytes: Vec<u8>,
     seen: u64,
 }
 
-impl Tail {
+impl OutputTail {
     pub(super) fn push(&mut self, piece: &[u8]) {
         self.seen += piece.len() as u64;
         self.bytes.extend_from_slice(piece);
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn the_end_is_kept_and_the_rest_is_counted() {
-        let mut tail = Tail::default();
+        let mut tail = OutputTail::default();
         for _ in 0..1000 {
             tail.push(&[b'x'; 1000]);
             assert!(tail.bytes.len() <= 2 * KEPT);

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use ralph_core::dashboard::redact::{OpenKey, Redactor};
+use ralph_core::dashboard::redact::{OpenPemKey, Redactor};
 
 use super::log_file::LogFile;
 use crate::redaction::{hide_lines, redactor};
@@ -24,10 +24,10 @@ const LONGEST_LINE: usize = 256 * 1024;
 const LONGEST_WORD: usize = 4 * 1024;
 
 #[derive(Debug)]
-pub(super) struct Tee<W = LogFile> {
+pub(super) struct LogTee<W = LogFile> {
     to: Option<W>,
     redactor: Arc<Redactor>,
-    key: OpenKey,
+    key: OpenPemKey,
     /// The line of standard output whose end has not come.
     line: Vec<u8>,
     /// The beginning of that line is in the file already.
@@ -36,7 +36,7 @@ pub(super) struct Tee<W = LogFile> {
     error: Option<io::Error>,
 }
 
-impl Tee {
+impl LogTee {
     /// A log in this file, which is made with its directory; what is in it already stays. Of more than
     /// `most` bytes the head and the tail are kept.
     pub(super) fn open(path: &Path, most: u64) -> io::Result<Self> {
@@ -55,9 +55,9 @@ impl Tee {
     }
 }
 
-impl<W: Write> Tee<W> {
+impl<W: Write> LogTee<W> {
     fn new(to: Option<W>) -> Self {
-        let (redactor, key) = (redactor(), OpenKey::default());
+        let (redactor, key) = (redactor(), OpenPemKey::default());
         Self { to, redactor, key, line: Vec::new(), within: false, held: Vec::new(), error: None }
     }
 
@@ -153,11 +153,11 @@ mod tests {
 
     use super::*;
 
-    fn tee() -> Tee<Vec<u8>> {
-        Tee::new(Some(Vec::new()))
+    fn tee() -> LogTee<Vec<u8>> {
+        LogTee::new(Some(Vec::new()))
     }
 
-    fn text(tee: &Tee<Vec<u8>>) -> &str {
+    fn text(tee: &LogTee<Vec<u8>>) -> &str {
         str::from_utf8(tee.to.as_deref().unwrap()).unwrap()
     }
 
@@ -178,7 +178,7 @@ mod tests {
     fn a_log_that_may_be_spared_is_made_with_the_first_byte() {
         let place = tempfile::tempdir().unwrap();
         let log = place.path().join("made/gate.log");
-        let mut tee = Tee::later(&log, 1 << 20);
+        let mut tee = LogTee::later(&log, 1 << 20);
         tee.out(b"");
         assert!(tee.finish().is_none() && !log.exists());
         tee.err(b"late\n");
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn a_log_that_cannot_be_written_is_told_once_and_stops_nothing() {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut tee = Tee::new(Some(full));
+        let mut tee = LogTee::new(Some(full));
         tee.out(b"one\n");
         tee.err(b"two\n");
         tee.out(b"three\n");

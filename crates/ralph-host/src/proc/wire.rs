@@ -9,20 +9,20 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ralph_core::backend::Ending;
+use ralph_core::backend::ProcessEnding;
 
 /// Request from ralph to the supervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum SupervisorRequest {
     /// Start a program; its standard streams come along as file descriptors.
-    Spawn(Spawn),
+    Spawn(SpawnRequest),
     /// End a job: SIGTERM to all of it, and SIGKILL after the grace.
     End { job: u64, grace: Duration },
 }
 
 /// Program that the supervisor has to start, with its environment and grace periods.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spawn {
+pub(super) struct SpawnRequest {
     pub(super) job: u64,
     /// Absolute path of the program.
     pub(super) program: PathBuf,
@@ -40,25 +40,25 @@ pub(super) struct Spawn {
 
 /// Message from the supervisor to ralph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum SupervisorNotice {
     NotStarted {
         job: u64,
         errno: i32,
     },
     Exited {
         job: u64,
-        ending: Ending,
+        ending: ProcessEnding,
     },
     /// The last process of the job is gone, or nothing more can be done about it.
     Gone {
         job: u64,
-        sweep: Sweep,
+        sweep: SweepCounts,
     },
 }
 
 /// Number of processes that a job left when its program had exited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sweep {
+pub struct SweepCounts {
     /// Processes that had to be told to end (SIGTERM).
     pub told: u64,
     /// Processes that had to be killed (SIGKILL).
@@ -67,7 +67,7 @@ pub struct Sweep {
     pub left: u64,
 }
 
-impl Told {
+impl SupervisorNotice {
     /// Return the number of the job that the message is about.
     pub(super) fn job(&self) -> u64 {
         match self {
@@ -78,14 +78,16 @@ impl Told {
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = Writer::default();
+        let mut out = WireWriter::default();
         match *self {
             Self::NotStarted { job, errno } => out.tag(1).number(job).signed(errno),
-            Self::Exited { job, ending: Ending::Code(code) } => out.tag(2).number(job).signed(code),
-            Self::Exited { job, ending: Ending::Signal(signal) } => {
+            Self::Exited { job, ending: ProcessEnding::Code(code) } => {
+                out.tag(2).number(job).signed(code)
+            }
+            Self::Exited { job, ending: ProcessEnding::Signal(signal) } => {
                 out.tag(3).number(job).signed(signal)
             }
-            Self::Exited { job, ending: Ending::NotFound } => out.tag(4).number(job),
+            Self::Exited { job, ending: ProcessEnding::NotFound } => out.tag(4).number(job),
             Self::Gone { job, sweep } => {
                 out.tag(5).number(job).number(sweep.told).number(sweep.killed).number(sweep.left)
             }
@@ -94,17 +96,17 @@ impl Told {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut from = Bytes(bytes);
+        let mut from = WireReader(bytes);
         let tag = from.tag()?;
         let job = from.number()?;
         let told = match tag {
             1 => Self::NotStarted { job, errno: from.signed()? },
-            2 => Self::Exited { job, ending: Ending::Code(from.signed()?) },
-            3 => Self::Exited { job, ending: Ending::Signal(from.signed()?) },
-            4 => Self::Exited { job, ending: Ending::NotFound },
+            2 => Self::Exited { job, ending: ProcessEnding::Code(from.signed()?) },
+            3 => Self::Exited { job, ending: ProcessEnding::Signal(from.signed()?) },
+            4 => Self::Exited { job, ending: ProcessEnding::NotFound },
             5 => {
                 let (told, killed) = (from.number()?, from.number()?);
-                Self::Gone { job, sweep: Sweep { told, killed, left: from.number()? } }
+                Self::Gone { job, sweep: SweepCounts { told, killed, left: from.number()? } }
             }
             _ => return None,
         };
@@ -112,9 +114,9 @@ impl Told {
     }
 }
 
-impl Ask {
+impl SupervisorRequest {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = Writer::default();
+        let mut out = WireWriter::default();
         match self {
             Self::Spawn(spawn) => spawn.write(out.tag(1)),
             Self::End { job, grace } => {
@@ -125,9 +127,9 @@ impl Ask {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut from = Bytes(bytes);
+        let mut from = WireReader(bytes);
         let ask = match from.tag()? {
-            1 => Self::Spawn(Spawn::read(&mut from)?),
+            1 => Self::Spawn(SpawnRequest::read(&mut from)?),
             2 => Self::End { job: from.number()?, grace: from.time()? },
             _ => return None,
         };
@@ -135,8 +137,8 @@ impl Ask {
     }
 }
 
-impl Spawn {
-    fn write(&self, out: &mut Writer) {
+impl SpawnRequest {
+    fn write(&self, out: &mut WireWriter) {
         out.number(self.job).text(self.program.as_os_str()).text(&self.name);
         out.number(self.args.len() as u64);
         for arg in &self.args {
@@ -153,12 +155,12 @@ impl Spawn {
         out.text(self.cwd.as_os_str()).time(self.settle).time(self.grace);
     }
 
-    fn read(from: &mut Bytes<'_>) -> Option<Self> {
+    fn read(from: &mut WireReader<'_>) -> Option<Self> {
         let job = from.number()?;
         let program = from.text()?.into();
         let name = from.text()?;
         let args = (0..from.number()?).map(|_| from.text()).collect::<Option<_>>()?;
-        let variable = |from: &mut Bytes<'_>| {
+        let variable = |from: &mut WireReader<'_>| {
             let name = from.text()?;
             let value = if from.tag()? == 1 { Some(from.text()?) } else { None };
             Some((name, value))
@@ -170,9 +172,9 @@ impl Spawn {
 }
 
 #[derive(Default)]
-struct Writer(Vec<u8>);
+struct WireWriter(Vec<u8>);
 
-impl Writer {
+impl WireWriter {
     fn tag(&mut self, tag: u8) -> &mut Self {
         self.0.push(tag);
         self
@@ -199,9 +201,9 @@ impl Writer {
     }
 }
 
-struct Bytes<'a>(&'a [u8]);
+struct WireReader<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> WireReader<'a> {
     fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
@@ -234,8 +236,8 @@ impl<'a> Bytes<'a> {
 mod tests {
     use super::*;
 
-    fn spawn() -> Spawn {
-        Spawn {
+    fn spawn() -> SpawnRequest {
+        SpawnRequest {
             job: 7,
             program: "/bin/sh".into(),
             name: "sh".into(),
@@ -247,29 +249,33 @@ mod tests {
         }
     }
 
-    fn asks() -> Vec<Ask> {
+    fn asks() -> Vec<SupervisorRequest> {
         let grace = Duration::from_millis(1500);
-        vec![Ask::Spawn(spawn()), Ask::Spawn(Spawn::default()), Ask::End { job: 3, grace }]
+        vec![
+            SupervisorRequest::Spawn(spawn()),
+            SupervisorRequest::Spawn(SpawnRequest::default()),
+            SupervisorRequest::End { job: 3, grace },
+        ]
     }
 
     #[test]
     fn what_is_asked_arrives_as_it_was_asked() {
         for ask in asks() {
-            assert_eq!(Ask::decode(&ask.encode()), Some(ask));
+            assert_eq!(SupervisorRequest::decode(&ask.encode()), Some(ask));
         }
     }
 
     #[test]
     fn what_is_told_arrives_as_it_was_told() {
-        let sweep = Sweep { told: 3, killed: 2, left: 1 };
+        let sweep = SweepCounts { told: 3, killed: 2, left: 1 };
         for told in [
-            Told::NotStarted { job: 1, errno: 13 },
-            Told::Exited { job: 1, ending: Ending::Code(-1) },
-            Told::Exited { job: 2, ending: Ending::Signal(9) },
-            Told::Exited { job: 2, ending: Ending::NotFound },
-            Told::Gone { job: u64::MAX, sweep },
+            SupervisorNotice::NotStarted { job: 1, errno: 13 },
+            SupervisorNotice::Exited { job: 1, ending: ProcessEnding::Code(-1) },
+            SupervisorNotice::Exited { job: 2, ending: ProcessEnding::Signal(9) },
+            SupervisorNotice::Exited { job: 2, ending: ProcessEnding::NotFound },
+            SupervisorNotice::Gone { job: u64::MAX, sweep },
         ] {
-            assert_eq!(Told::decode(&told.encode()), Some(told));
+            assert_eq!(SupervisorNotice::decode(&told.encode()), Some(told));
         }
     }
 
@@ -278,9 +284,13 @@ mod tests {
         for ask in asks() {
             let whole = ask.encode();
             for length in 0..whole.len() {
-                assert_eq!(Ask::decode(&whole[..length]), None, "{length} bytes of {ask:?}");
+                assert_eq!(
+                    SupervisorRequest::decode(&whole[..length]),
+                    None,
+                    "{length} bytes of {ask:?}"
+                );
             }
-            assert_eq!(Ask::decode(&[&whole[..], b"x"].concat()), None);
+            assert_eq!(SupervisorRequest::decode(&[&whole[..], b"x"].concat()), None);
         }
     }
 }

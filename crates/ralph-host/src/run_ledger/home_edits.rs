@@ -5,12 +5,12 @@ use std::fs;
 use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
 
-use ralph_core::cycle::{HomeEdit, TakenOver, take_over_plan, take_over_text};
+use ralph_core::cycle::{HomeEdit, TakenOverText, take_over_plan, take_over_text};
 use ralph_core::plan::Id;
 
 use super::{HeadBranch, RunLedger, RunLedgerError, RunWorkspace};
 use crate::file_error::FileError;
-use crate::store::{self, Kind, Store, StoreError};
+use crate::store::{self, LedgerFileKind, LedgerStore, LedgerStoreError};
 
 /// Time in which home must not change before its files are believed: git switches a branch file by
 /// file, and writes `HEAD` last.
@@ -18,7 +18,7 @@ const SETTLE: Duration = Duration::from_millis(200);
 
 /// A ledger file in home that differs from what the run has seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HomeFile {
+pub struct HomeLedgerFile {
     /// Path relative to the project.
     pub name: String,
     /// Content in home; `None` when the file does not exist.
@@ -27,11 +27,11 @@ pub struct HomeFile {
 
 /// State of home that changes when git works in it.
 #[derive(Debug, PartialEq, Eq)]
-struct HomeFiles {
+struct HomeLedgerState {
     head: HeadBranch,
     index: Option<SystemTime>,
     is_locked: bool,
-    changed: Vec<HomeFile>,
+    changed: Vec<HomeLedgerFile>,
 }
 
 impl RunLedger {
@@ -40,7 +40,7 @@ impl RunLedger {
     /// for the person; edits that cannot be taken over yet wait for the next call.
     pub fn take_over(
         &self,
-        store: &Store,
+        store: &LedgerStore,
         landed: &BTreeSet<Id>,
         at: &str,
     ) -> Result<Vec<String>, RunLedgerError> {
@@ -53,7 +53,7 @@ impl RunLedger {
 
     /// List the ledger files in home that somebody edited. None while home is on another branch, or while
     /// git works there.
-    pub fn edited_in_home(&self) -> Result<Vec<HomeFile>, RunLedgerError> {
+    pub fn edited_in_home(&self) -> Result<Vec<HomeLedgerFile>, RunLedgerError> {
         if self.open_run.workspace == RunWorkspace::Checkout || !self.is_home_on_branch() {
             return Ok(Vec::new());
         }
@@ -67,18 +67,18 @@ impl RunLedger {
         Ok(if is_settled { state.changed } else { Vec::new() })
     }
 
-    fn home_state(&self) -> Result<HomeFiles, FileError> {
+    fn home_state(&self) -> Result<HomeLedgerState, FileError> {
         let mut changed = Vec::new();
         let left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
         for name in self.open_run.files() {
             // A folder in its place is no file.
             let home = store::read(&self.home.join(&name)).unwrap_or_default();
             if home != self.seen(&name)? && left_alone.get(&name) != Some(&home) {
-                changed.push(HomeFile { name, bytes: home });
+                changed.push(HomeLedgerFile { name, bytes: home });
             }
         }
         let index = fs::metadata(self.git_dir.join("index")).and_then(|meta| meta.modified());
-        Ok(HomeFiles {
+        Ok(HomeLedgerState {
             head: HeadBranch::read(&self.git_dir),
             index: index.ok(),
             is_locked: self.git_dir.join("index.lock").exists(),
@@ -90,9 +90,9 @@ impl RunLedger {
     /// a commit arrives or the run ends.
     pub(crate) fn take_over_believed(
         &self,
-        edit: HomeFile,
+        edit: HomeLedgerFile,
         believed: Option<Vec<u8>>,
-        store: &Store,
+        store: &LedgerStore,
         landed: &BTreeSet<Id>,
         at: &str,
     ) -> Result<Vec<String>, RunLedgerError> {
@@ -100,7 +100,7 @@ impl RunLedger {
         let remarks = match believed == self.seen(&name)? {
             true => Vec::new(),
             false => {
-                let file = HomeFile { name: name.clone(), bytes: believed };
+                let file = HomeLedgerFile { name: name.clone(), bytes: believed };
                 self.take_over_file(file, store, landed, at)?
             }
         };
@@ -151,12 +151,12 @@ impl RunLedger {
 
     fn take_over_file(
         &self,
-        file: HomeFile,
-        store: &Store,
+        file: HomeLedgerFile,
+        store: &LedgerStore,
         landed: &BTreeSet<Id>,
         at: &str,
     ) -> Result<Vec<String>, RunLedgerError> {
-        let HomeFile { name, bytes: home } = file;
+        let HomeLedgerFile { name, bytes: home } = file;
         let Some(bytes) = &home else {
             self.leave_alone(&name, home);
             return Ok(vec![format!("{name} is missing; it comes back with the next commit")]);
@@ -168,7 +168,7 @@ impl RunLedger {
         let seen = self.seen(&name)?;
         let seen = seen.and_then(|seen| String::from_utf8(seen).ok());
         let path = self.copy_path(&name);
-        let updated = store.update(&path, Kind::of(&path), |copy| {
+        let updated = store.update(&path, LedgerFileKind::of(&path), |copy| {
             let copy = String::from_utf8_lossy(copy.unwrap_or_default()).into_owned();
             let (seen, home) = with_line_ends_of(&copy, seen.as_deref(), text);
             let edit = HomeEdit { shown: &name, copy: &copy, seen: seen.as_deref(), home: &home };
@@ -176,9 +176,9 @@ impl RunLedger {
                 true => take_over_plan(&edit, landed, at),
                 false => take_over_text(&edit),
             };
-            Ok::<_, StoreError>((taken.text.clone().unwrap_or(copy), taken))
+            Ok::<_, LedgerStoreError>((taken.text.clone().unwrap_or(copy), taken))
         })?;
-        let TakenOver { text, remarks } = updated.value;
+        let TakenOverText { text, remarks } = updated.value;
         match text {
             Some(_) => self.mark_seen(&name, home.as_deref())?,
             None => self.leave_alone(&name, home),

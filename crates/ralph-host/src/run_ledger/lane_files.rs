@@ -4,10 +4,10 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path};
 
-use ralph_core::config::CommitLedger;
+use ralph_core::config::LedgerCommitPolicy;
 
 use super::RunLedger;
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 use crate::store::{self, drop_view, put_view};
 
 /// Largest file that is read back from a lane, in bytes.
@@ -15,7 +15,7 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// A commit in which ledger files may ride.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LedgerCommit {
+pub enum LedgerCommitKind {
     /// The commit of a landed attempt.
     Landing,
     /// The commit with which a run ends.
@@ -37,10 +37,16 @@ impl RunLedger {
     }
 
     /// List the files that ride in a commit, relative to the project.
-    pub fn riding_files(&self, setting: CommitLedger, commit: LedgerCommit) -> Vec<String> {
+    pub fn riding_files(
+        &self,
+        setting: LedgerCommitPolicy,
+        commit: LedgerCommitKind,
+    ) -> Vec<String> {
         let rides = match (setting, commit) {
-            (CommitLedger::WithTask, _) | (CommitLedger::AtEnd, LedgerCommit::End) => true,
-            (CommitLedger::AtEnd, LedgerCommit::Landing) | (CommitLedger::Never, _) => false,
+            (LedgerCommitPolicy::WithTask, _)
+            | (LedgerCommitPolicy::AtEnd, LedgerCommitKind::End) => true,
+            (LedgerCommitPolicy::AtEnd, LedgerCommitKind::Landing)
+            | (LedgerCommitPolicy::Never, _) => false,
         };
         let files = self.open_run.files().into_iter();
         files.filter(|file| rides && self.copy_path(file).is_file()).collect()
@@ -83,13 +89,13 @@ pub(crate) fn read_from_lane(root: &Path, file: &str) -> Result<Option<Vec<u8>>,
         place.push(part);
         match fs::symlink_metadata(&place) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(FileError::io(Action::Read, &place)(e)),
+            Err(e) => return Err(FileError::io(FileAction::Read, &place)(e)),
             Ok(meta) if meta.is_symlink() => {
-                return Err(FileError::NotAFile { action: Action::Read, path: place });
+                return Err(FileError::NotAFile { action: FileAction::Read, path: place });
             }
             Ok(meta) if meta.is_file() && meta.len() > LARGEST => {
                 let why = io::Error::other(format!("it has more than {LARGEST} bytes"));
-                return Err(FileError::io(Action::Read, &place)(why));
+                return Err(FileError::io(FileAction::Read, &place)(why));
             }
             Ok(_) => {}
         }
@@ -111,12 +117,12 @@ fn put_into(root: &Path, file: &str, bytes: Option<&[u8]>) -> Result<(), FileErr
     for part in parts.iter().take(parts.len().saturating_sub(1)) {
         place.push(part);
         if fs::symlink_metadata(&place).is_ok_and(|meta| !meta.is_dir()) {
-            fs::remove_file(&place).map_err(FileError::io(Action::Write, &place))?;
+            fs::remove_file(&place).map_err(FileError::io(FileAction::Write, &place))?;
         }
     }
     let found = fs::symlink_metadata(&path);
     if found.as_ref().is_ok_and(fs::Metadata::is_dir) {
-        fs::remove_dir_all(&path).map_err(FileError::io(Action::Write, &path))?;
+        fs::remove_dir_all(&path).map_err(FileError::io(FileAction::Write, &path))?;
     } else if found.is_ok_and(|meta| meta.is_file())
         && bytes.is_some()
         && store::read(&path)?.as_deref() == bytes
@@ -127,7 +133,7 @@ fn put_into(root: &Path, file: &str, bytes: Option<&[u8]>) -> Result<(), FileErr
         Some(bytes) => put_view(&path, bytes),
         None => match fs::remove_file(&path) {
             Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                Err(FileError::io(Action::Write, &path)(e))
+                Err(FileError::io(FileAction::Write, &path)(e))
             }
             _ => Ok(()),
         },

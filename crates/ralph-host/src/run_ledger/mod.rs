@@ -29,15 +29,15 @@ use ralph_core::memory::index::{JSON_FILE, MARKDOWN_FILE};
 use serde::{Deserialize, Serialize};
 
 pub use head::HeadBranch;
-pub use home_edits::HomeFile;
-pub use lane_files::LedgerCommit;
+pub use home_edits::HomeLedgerFile;
+pub use lane_files::LedgerCommitKind;
 pub(crate) use lane_files::read_from_lane;
 pub(crate) use resolve::{find_open_run, is_copy_of_closed_run, shown_copy};
 
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 use crate::git::LedgerPaths;
 use crate::project::Project;
-use crate::store::{self, Store, StoreError};
+use crate::store::{self, LedgerStore, LedgerStoreError};
 
 /// The directory of all runs, in the state directory.
 const RUNS: &str = "runs";
@@ -155,7 +155,7 @@ pub enum RunLedgerError {
     File(#[from] FileError),
     /// A ledger file is locked, or cannot be changed.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] LedgerStoreError),
 }
 
 impl RunLedgerError {
@@ -171,7 +171,7 @@ impl RunLedgerError {
 
 /// Result of closing a run's ledger.
 #[derive(Debug)]
-pub enum LedgerClose {
+pub enum LedgerCloseResult {
     /// The run is no longer open.
     Closed,
     /// These copies have changes that did not arrive, so the run stays open.
@@ -380,21 +380,21 @@ impl RunLedger {
 
     /// Close the run if everything in its ledger has arrived. Commands cannot change the ledger
     /// meanwhile, and those that come later change home's files.
-    pub fn close(self, store: &Store) -> Result<LedgerClose, RunLedgerError> {
-        let lock = store.lock().map_err(StoreError::from)?;
+    pub fn close(self, store: &LedgerStore) -> Result<LedgerCloseResult, RunLedgerError> {
+        let lock = store.lock().map_err(LedgerStoreError::from)?;
         let changed = self.not_arrived()?;
         if !changed.is_empty() {
-            return Ok(LedgerClose::Changed(Box::new(self), changed));
+            return Ok(LedgerCloseResult::Changed(Box::new(self), changed));
         }
         store::drop_view(&self.directory.join(RUN_FILE))?;
         drop(lock);
         remove_directory(&self.directory)?;
-        Ok(LedgerClose::Closed)
+        Ok(LedgerCloseResult::Closed)
     }
 
     /// Close the run, whatever is in its ledger.
-    pub fn discard(self, store: &Store) -> Result<(), RunLedgerError> {
-        let lock = store.lock().map_err(StoreError::from)?;
+    pub fn discard(self, store: &LedgerStore) -> Result<(), RunLedgerError> {
+        let lock = store.lock().map_err(LedgerStoreError::from)?;
         store::drop_view(&self.directory.join(RUN_FILE))?;
         drop(lock);
         Ok(remove_directory(&self.directory)?)
@@ -431,7 +431,7 @@ fn add_home_tasks(name: &str, branch: &[u8], home: Option<&[u8]>) -> Vec<u8> {
 fn remove_directory(directory: &Path) -> Result<(), FileError> {
     match fs::remove_dir_all(directory) {
         Err(e) if e.kind() != ErrorKind::NotFound => {
-            Err(FileError::io(Action::Write, directory)(e))
+            Err(FileError::io(FileAction::Write, directory)(e))
         }
         _ => Ok(()),
     }

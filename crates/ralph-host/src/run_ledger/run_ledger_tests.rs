@@ -1,8 +1,8 @@
 use super::*;
 use crate::plan_file::plan_file;
 use crate::project_reader::ProjectReader;
-use crate::store::{Holder, Kind, put_view};
-use ralph_core::config::CommitLedger;
+use crate::store::{LedgerFileKind, LockHolder, put_view};
+use ralph_core::config::LedgerCommitPolicy;
 
 const AT: &str = "2026-03-01T10:00:00Z";
 const PLAN: &str = "ralph/plan.jsonl";
@@ -35,8 +35,8 @@ impl Home {
         fs::read_to_string(self.project.root().join(file)).unwrap()
     }
 
-    fn store(&self) -> Store {
-        Store::new(self.project.state_dir(), Holder::this_process(AT))
+    fn store(&self) -> LedgerStore {
+        LedgerStore::new(self.project.state_dir(), LockHolder::this_process(AT))
     }
 
     fn run(&self, run: &str, branch: &str) -> OpenRun {
@@ -150,7 +150,7 @@ fn a_run_that_was_killed_while_it_opened_or_closed_is_not_open() {
     assert!(RunLedger::all(&home.project).is_empty());
     let next = RunLedger::open(&home.project, home.run("r2", "main"), LedgerStart::Home).unwrap();
     assert!(!directory.exists(), "the leftover is removed");
-    assert!(matches!(next.close(&home.store()).unwrap(), LedgerClose::Closed));
+    assert!(matches!(next.close(&home.store()).unwrap(), LedgerCloseResult::Closed));
     assert_eq!(fs::read_dir(home.project.state_dir().join(RUNS)).unwrap().count(), 0);
 }
 
@@ -161,21 +161,21 @@ fn a_run_with_changes_that_did_not_arrive_stays_open() {
     let more = task("t-2", "two");
     let add = |old: Option<&[u8]>| {
         let old = String::from_utf8_lossy(old.unwrap_or_default()).into_owned();
-        Ok::<_, StoreError>((old + &more, ()))
+        Ok::<_, LedgerStoreError>((old + &more, ()))
     };
     let copy = ledger.copy_path(PLAN);
-    store.update(&copy, Kind::of(&copy), add).unwrap();
-    let LedgerClose::Changed(ledger, files) = ledger.close(&store).unwrap() else {
+    store.update(&copy, LedgerFileKind::of(&copy), add).unwrap();
+    let LedgerCloseResult::Changed(ledger, files) = ledger.close(&store).unwrap() else {
         panic!("the change of {PLAN} is lost")
     };
     assert_eq!(files, [PLAN]);
     assert_eq!(home.text(PLAN), task("t-1", "one"), "home is as it was");
     assert!(ledger.write_home().unwrap().is_empty());
     assert_eq!(home.text(PLAN), task("t-1", "one") + &task("t-2", "two"));
-    assert!(matches!(ledger.close(&store).unwrap(), LedgerClose::Closed));
+    assert!(matches!(ledger.close(&store).unwrap(), LedgerCloseResult::Closed));
     // A command that resolved the path before cannot write where nobody looks.
-    let late = store.update(&copy, Kind::of(&copy), add).unwrap_err();
-    assert!(matches!(late, StoreError::RunClosed(_)), "{late}");
+    let late = store.update(&copy, LedgerFileKind::of(&copy), add).unwrap_err();
+    assert!(matches!(late, LedgerStoreError::RunClosed(_)), "{late}");
     assert!(!copy.exists());
 }
 
@@ -268,12 +268,12 @@ fn files_ride_as_the_setting_says() {
     let ledger = RunLedger::open(&home.project, run, LedgerStart::Home).unwrap();
     let rides = [MARKDOWN_FILE];
     for (setting, landing, end) in [
-        (CommitLedger::WithTask, &rides[..], &rides[..]),
-        (CommitLedger::AtEnd, &[][..], &rides[..]),
-        (CommitLedger::Never, &[][..], &[][..]),
+        (LedgerCommitPolicy::WithTask, &rides[..], &rides[..]),
+        (LedgerCommitPolicy::AtEnd, &[][..], &rides[..]),
+        (LedgerCommitPolicy::Never, &[][..], &[][..]),
     ] {
-        assert_eq!(ledger.riding_files(setting, LedgerCommit::Landing), landing);
-        assert_eq!(ledger.riding_files(setting, LedgerCommit::End), end);
+        assert_eq!(ledger.riding_files(setting, LedgerCommitKind::Landing), landing);
+        assert_eq!(ledger.riding_files(setting, LedgerCommitKind::End), end);
     }
 }
 

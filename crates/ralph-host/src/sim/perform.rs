@@ -16,7 +16,8 @@ use std::thread;
 use std::time::Duration;
 
 use ralph_core::backend::sim::{
-    Act, COMMAND, Escape, Line, Op, Performance, Signal, Spawn, Stdout, path_bytes,
+    COMMAND, EscapeMethod, SimLine, SimOperation, SimPerformance, SimSignal, SimSpawn, SpawnStdout,
+    ToolAction, path_bytes,
 };
 use ralph_core::backend::{LimitStatus, RateLimit, ToolStatus};
 use rustix::process::{Signal as Os, getpid, kill_process, setsid};
@@ -31,8 +32,8 @@ const SHOWN: usize = 4000;
 static CHUNK: [u8; 65536] = [b'x'; 65536];
 
 /// Do it all, and give the exit code.
-pub(super) fn perform(performance: &Performance, clock: Clock) -> ExitCode {
-    let mut stage = Stage { clock, lines_left: performance.silent_after };
+pub(super) fn perform(performance: &SimPerformance, clock: Clock) -> ExitCode {
+    let mut stage = SimPerformer { clock, lines_left: performance.silent_after };
     for op in &performance.ops {
         match stage.op(op) {
             Ok(None) => {}
@@ -44,34 +45,34 @@ pub(super) fn perform(performance: &Performance, clock: Clock) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-struct Stage {
+struct SimPerformer {
     clock: Clock,
     /// Lines until it falls silent, if it does.
     lines_left: Option<u64>,
 }
 
-impl Stage {
-    fn op(&mut self, op: &Op) -> io::Result<Option<ExitCode>> {
+impl SimPerformer {
+    fn op(&mut self, op: &SimOperation) -> io::Result<Option<ExitCode>> {
         match op {
-            Op::Line(line) => self.print(line.render().as_bytes())?,
-            Op::Bytes(bytes) => self.print(bytes)?,
-            Op::Stderr(text) => io::stderr().write_all(text.as_bytes())?,
-            Op::Tool(id, act) => self.tool(id, act)?,
-            Op::Half(path, text) => {
+            SimOperation::Line(line) => self.print(line.render().as_bytes())?,
+            SimOperation::Bytes(bytes) => self.print(bytes)?,
+            SimOperation::Stderr(text) => io::stderr().write_all(text.as_bytes())?,
+            SimOperation::Tool(id, act) => self.tool(id, act)?,
+            SimOperation::Half(path, text) => {
                 let half = text.as_bytes().get(..text.len() / 2).unwrap_or_default();
                 let path = path_of(path);
                 make_room(&path)?;
                 fs::write(path, half)?;
             }
-            Op::Limit(status, resets_in) => self.limit(*status, *resets_in)?,
-            Op::Spawn(spawn) => start(spawn)?,
-            Op::Sleep(time) => thread::sleep(*time),
-            Op::Hold(path) => hold(path)?,
-            Op::Hang => hang(),
-            Op::Flood(lines) => self.flood(*lines)?,
-            Op::Giant(bytes) => self.giant(*bytes)?,
-            Op::Signal(signal) => die(*signal),
-            Op::Exit(code) => {
+            SimOperation::Limit(status, resets_in) => self.limit(*status, *resets_in)?,
+            SimOperation::Spawn(spawn) => start(spawn)?,
+            SimOperation::Sleep(time) => thread::sleep(*time),
+            SimOperation::Hold(path) => hold(path)?,
+            SimOperation::Hang => hang(),
+            SimOperation::Flood(lines) => self.flood(*lines)?,
+            SimOperation::Giant(bytes) => self.giant(*bytes)?,
+            SimOperation::Signal(signal) => die(*signal),
+            SimOperation::Exit(code) => {
                 return Ok(Some(u8::try_from(*code).map_or(ExitCode::FAILURE, ExitCode::from)));
             }
         }
@@ -90,12 +91,12 @@ impl Stage {
         out.flush()
     }
 
-    fn tool(&mut self, id: &str, act: &Act) -> io::Result<()> {
+    fn tool(&mut self, id: &str, act: &ToolAction) -> io::Result<()> {
         let (status, text) = match act_on(act) {
             Ok(text) => (ToolStatus::Ok, text),
             Err(text) => (ToolStatus::Failed, text),
         };
-        let line = Line::ToolResult { id: id.to_owned(), status, text };
+        let line = SimLine::ToolResult { id: id.to_owned(), status, text };
         self.print(line.render().as_bytes())
     }
 
@@ -104,12 +105,12 @@ impl Stage {
             |time: Duration| self.clock.now().as_second().saturating_add_unsigned(time.as_secs());
         let resets_at = resets_in.map(from_now);
         let kind = Some("five_hour".into());
-        let line = Line::RateLimit(RateLimit { status, resets_at, kind });
+        let line = SimLine::RateLimit(RateLimit { status, resets_at, kind });
         self.print(line.render().as_bytes())
     }
 
     fn flood(&mut self, lines: Option<u64>) -> io::Result<()> {
-        let line = |number| Line::Text { text: format!("line {number} of a flood") }.render();
+        let line = |number| SimLine::Text { text: format!("line {number} of a flood") }.render();
         let numbers = 1..=lines.unwrap_or(u64::MAX);
         if self.lines_left.is_some() {
             return numbers.map(line).try_for_each(|line| self.print(line.as_bytes()));
@@ -154,12 +155,12 @@ fn hang() -> ! {
 }
 
 /// End by a signal. It is sent again and again, since Rust's own handler takes the first SIGSEGV.
-fn die(signal: Signal) -> ! {
+fn die(signal: SimSignal) -> ! {
     let signal = match signal {
-        Signal::Kill => Os::KILL,
-        Signal::Abort => Os::ABORT,
-        Signal::Segv => Os::SEGV,
-        Signal::Term => Os::TERM,
+        SimSignal::Kill => Os::KILL,
+        SimSignal::Abort => Os::ABORT,
+        SimSignal::Segv => Os::SEGV,
+        SimSignal::Term => Os::TERM,
     };
     loop {
         let _it_is_us = kill_process(getpid(), signal);
@@ -179,13 +180,13 @@ fn make_room(path: &Path) -> io::Result<()> {
 }
 
 /// Use a tool: what it says, or why it failed.
-fn act_on(act: &Act) -> Result<String, String> {
+fn act_on(act: &ToolAction) -> Result<String, String> {
     let done = match act {
-        Act::Shell { command } => return shell(command),
-        Act::Write { path, text, mode } => write(&path_of(path), text, *mode),
-        Act::Append { path, text } => append(&path_of(path), text),
-        Act::Patch { path, find, with } => patch(&path_of(path), find, with),
-        Act::Delete { path } => delete(&path_of(path)),
+        ToolAction::Shell { command } => return shell(command),
+        ToolAction::Write { path, text, mode } => write(&path_of(path), text, *mode),
+        ToolAction::Append { path, text } => append(&path_of(path), text),
+        ToolAction::Patch { path, find, with } => patch(&path_of(path), find, with),
+        ToolAction::Delete { path } => delete(&path_of(path)),
     };
     done.map(|()| "done".to_owned()).map_err(|error| error.to_string())
 }
@@ -230,27 +231,27 @@ fn shell(command: &str) -> Result<String, String> {
 }
 
 /// Start a process and do not wait for it.
-fn start(spawn: &Spawn) -> io::Result<()> {
+fn start(spawn: &SimSpawn) -> io::Result<()> {
     let mut command = match spawn.escape {
-        Escape::Child => sh(&spawn.command),
-        Escape::Nohup => {
+        EscapeMethod::Child => sh(&spawn.command),
+        EscapeMethod::Nohup => {
             let mut command = sh("trap '' HUP; exec sh -c \"$1\"");
             command.arg("sh").arg(&spawn.command);
             command
         }
-        Escape::Setsid | Escape::DoubleFork => {
-            let how = if spawn.escape == Escape::Setsid { "setsid" } else { "double_fork" };
+        EscapeMethod::Setsid | EscapeMethod::DoubleFork => {
+            let how = if spawn.escape == EscapeMethod::Setsid { "setsid" } else { "double_fork" };
             let mut command = Command::new(std::env::current_exe()?);
             command.args([COMMAND, STRAY, how, &spawn.command]);
             command
         }
     };
     command.stdin(Stdio::null());
-    if spawn.stdout == Stdout::Closed {
+    if spawn.stdout == SpawnStdout::Closed {
         command.stdout(Stdio::null()).stderr(Stdio::null());
     }
     let mut child = command.spawn()?;
-    if spawn.escape == Escape::DoubleFork {
+    if spawn.escape == EscapeMethod::DoubleFork {
         // Its own child is what stays.
         child.wait()?;
     }

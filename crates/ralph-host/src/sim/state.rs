@@ -10,12 +10,12 @@ use crate::git_dir;
 const VARIABLE: &str = "RALPH_SIM_STATE";
 
 /// Counters of attempts, one file each.
-pub(super) struct Counters {
+pub(super) struct SimCounters {
     /// Without a place every attempt is the first.
     dir: Option<PathBuf>,
 }
 
-impl Counters {
+impl SimCounters {
     /// The counters for the current directory.
     pub(super) fn find(scratch: Option<&Path>) -> Self {
         let given = std::env::var_os(VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from);

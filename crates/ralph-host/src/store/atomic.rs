@@ -7,9 +7,9 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::sync::{self, Syncing};
-use super::target::{Target, directory_of};
-use crate::file_error::{Action, FileError};
+use super::sync::{self, BackgroundSync};
+use super::target::{LinkTarget, directory_of};
+use crate::file_error::{FileAction, FileError};
 
 /// Prefix of the names of unfinished files, for ignore rules. A crash may leave such a file behind;
 /// nothing reads it.
@@ -22,7 +22,7 @@ const MODE_BITS: u32 = 0o7777;
 /// permissions of the old file stay. On error nothing has changed.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let mut renamed = replace_when(path, bytes, || Ok(()))?;
-    renamed.wait().map_err(FileError::io(Action::Write, path))
+    renamed.wait().map_err(FileError::io(FileAction::Write, path))
 }
 
 /// The same in two steps. The new bytes go to the disk while `ready` waits for what has to be there
@@ -31,28 +31,29 @@ pub(super) fn replace_when(
     path: &Path,
     bytes: &[u8],
     ready: impl FnOnce() -> Result<(), FileError>,
-) -> Result<Syncing, FileError> {
-    let target = Target::resolve(Action::Write, path)?;
-    let new = Replacement::new(&target, bytes).map_err(FileError::io(Action::Write, path))?;
+) -> Result<BackgroundSync, FileError> {
+    let target = LinkTarget::resolve(FileAction::Write, path)?;
+    let new =
+        FileReplacement::new(&target, bytes).map_err(FileError::io(FileAction::Write, path))?;
     ready()?;
-    new.put(&target).map_err(FileError::io(Action::Write, path))
+    new.put(&target).map_err(FileError::io(FileAction::Write, path))
 }
 
 /// A new file beside the one whose place it is to take.
-struct Replacement {
+struct FileReplacement {
     file: NamedTempFile,
     directory: File,
-    syncing: Syncing,
+    syncing: BackgroundSync,
 }
 
-impl Replacement {
-    fn put(mut self, target: &Target) -> io::Result<Syncing> {
+impl FileReplacement {
+    fn put(mut self, target: &LinkTarget) -> io::Result<BackgroundSync> {
         self.syncing.wait()?;
         self.file.persist(&target.path).map_err(|e| e.error)?;
-        Syncing::directory(self.directory)
+        BackgroundSync::directory(self.directory)
     }
 
-    fn new(target: &Target, bytes: &[u8]) -> io::Result<Self> {
+    fn new(target: &LinkTarget, bytes: &[u8]) -> io::Result<Self> {
         let mode = match &target.meta {
             Some(old) => {
                 // A rename needs no permission on the file itself, but whoever took away the
@@ -72,7 +73,7 @@ impl Replacement {
         if let Some(old) = &target.meta {
             keep_owner_and_mode(temp.as_file(), old)?;
         }
-        let syncing = Syncing::data(temp.as_file())?;
+        let syncing = BackgroundSync::data(temp.as_file())?;
         Ok(Self { file: temp, directory, syncing })
     }
 }
@@ -93,11 +94,11 @@ fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
 /// Add `bytes` to the end of the file `path`, making it if it is not there. On error the file is
 /// as long as it was.
 pub fn append(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let target = Target::resolve(Action::Write, path)?;
-    append_target(&target, bytes).map_err(FileError::io(Action::Write, path))
+    let target = LinkTarget::resolve(FileAction::Write, path)?;
+    append_target(&target, bytes).map_err(FileError::io(FileAction::Write, path))
 }
 
-fn append_target(target: &Target, bytes: &[u8]) -> io::Result<()> {
+fn append_target(target: &LinkTarget, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).create(true).open(&target.path)?;
     let old_length = file.metadata()?.len();
     let written = file.write_all(bytes).and_then(|()| sync::data(&file));
@@ -121,7 +122,7 @@ pub(super) fn make_directory_for(path: &Path) -> Result<(), FileError> {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(e) => Err(e),
     }
-    .map_err(FileError::io(Action::Write, path))
+    .map_err(FileError::io(FileAction::Write, path))
 }
 
 /// Make a directory and those above it that are missing, so that they survive a crash.
@@ -133,7 +134,7 @@ pub fn make_directories(directory: &Path) -> Result<(), FileError> {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(e) => Err(e),
         }
-        .map_err(FileError::io(Action::Write, dir))?;
+        .map_err(FileError::io(FileAction::Write, dir))?;
     }
     Ok(())
 }

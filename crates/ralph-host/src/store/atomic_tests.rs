@@ -139,7 +139,7 @@ fn a_missing_directory_is_named() {
 
 #[test]
 fn a_path_without_a_directory_is_in_the_current_one() {
-    let target = Target { path: PathBuf::from("plan.json"), meta: None };
+    let target = LinkTarget { path: PathBuf::from("plan.json"), meta: None };
     assert_eq!(target.directory(), Path::new("."));
 }
 

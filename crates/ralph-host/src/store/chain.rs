@@ -4,7 +4,7 @@
 //!
 //! While a backend runs, `plan.chain` in the state directory holds the fingerprint of the plan's last
 //! text in a line, and below it the text as it was when the backend began. A change through
-//! [`Store::update`] moves it on, under the ledger's lock, but only from a text with that very
+//! [`LedgerStore::update`] moves it on, under the ledger's lock, but only from a text with that very
 //! fingerprint: one edit by hand breaks the chain, and nothing mends it. So a plan whose fingerprint is
 //! still the one in the file was changed by commands alone, a person's or a backend's, each of which had
 //! its own guard rails. What a backend did by hand is taken back when it has ended; if ralph is killed
@@ -17,26 +17,26 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Store;
+use super::LedgerStore;
 use super::view::{blank, put_view, write_over};
 use crate::FileError;
 
 /// The fingerprint of a file at its last change through ralph.
-pub(super) struct Chain {
+pub(super) struct PlanChain {
     file: PathBuf,
     of: Vec<u8>,
-    kept: Kept,
+    kept: PlanChainContent,
 }
 
 /// Content of `plan.chain`: the fingerprint and the watched plan.
 #[derive(Clone, Debug)]
-struct Kept {
+struct PlanChainContent {
     link: String,
-    watched: Watched,
+    watched: WatchedPlan,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Head<'h> {
+struct PlanChainHeader<'h> {
     link: Cow<'h, str>,
     path: Cow<'h, Path>,
     /// Number of bytes that follow. A file with more or fewer bytes was not written to its end.
@@ -45,13 +45,13 @@ struct Head<'h> {
 
 /// A plan that a backend may be changing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Watched {
+pub struct WatchedPlan {
     pub path: PathBuf,
     /// Text of the plan when the backend began.
     pub before: String,
 }
 
-impl Store {
+impl LedgerStore {
     fn chain_file(&self) -> PathBuf {
         self.state_dir.join("plan.chain")
     }
@@ -60,14 +60,14 @@ impl Store {
     /// ralph. Call it with the ledger's lock held.
     pub fn begin_chain(&self, path: &Path, text: &str) -> Result<(), FileError> {
         let link = fingerprint(&identity(path), text.as_bytes());
-        let watched = Watched { path: path.to_owned(), before: text.to_owned() };
+        let watched = WatchedPlan { path: path.to_owned(), before: text.to_owned() };
         // The file says nothing, and no backend runs yet: half of it means the same as none.
-        write_over(&self.chain_file(), &Kept { link, watched }.to_bytes())
+        write_over(&self.chain_file(), &PlanChainContent { link, watched }.to_bytes())
     }
 
     /// The plan whose chain has begun and not ended, and what it said then.
-    pub fn watched(&self) -> Option<Watched> {
-        Kept::read(&self.chain_file()).map(|kept| kept.watched)
+    pub fn watched(&self) -> Option<WatchedPlan> {
+        PlanChainContent::read(&self.chain_file()).map(|kept| kept.watched)
     }
 
     /// Whether all changes of `path` since the chain began came through ralph.
@@ -81,28 +81,28 @@ impl Store {
     }
 
     /// The chain of a file, if there is one.
-    pub(super) fn chain(&self, path: &Path) -> Option<Chain> {
+    pub(super) fn chain(&self, path: &Path) -> Option<PlanChain> {
         let file = self.chain_file();
-        let kept = Kept::read(&file)?;
-        Some(Chain { file, of: identity(path), kept })
+        let kept = PlanChainContent::read(&file)?;
+        Some(PlanChain { file, of: identity(path), kept })
     }
 }
 
-impl Kept {
+impl PlanChainContent {
     fn read(file: &Path) -> Option<Self> {
         let all = fs::read_to_string(file).ok()?;
         let (head, before) = all.split_once('\n')?;
-        let head: Head<'_> = serde_json::from_str(head).ok()?;
+        let head: PlanChainHeader<'_> = serde_json::from_str(head).ok()?;
         (before.len() == head.length).then(|| Self {
             link: head.link.into_owned(),
-            watched: Watched { path: head.path.into_owned(), before: before.to_owned() },
+            watched: WatchedPlan { path: head.path.into_owned(), before: before.to_owned() },
         })
     }
 
     fn to_bytes(&self) -> Vec<u8> {
-        let Watched { path, before } = &self.watched;
+        let WatchedPlan { path, before } = &self.watched;
         let (link, path) = (Cow::from(&self.link), Cow::from(path));
-        let head = Head { link, path, length: before.len() };
+        let head = PlanChainHeader { link, path, length: before.len() };
         let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
         bytes.push(b'\n');
         bytes.extend_from_slice(before.as_bytes());
@@ -110,7 +110,7 @@ impl Kept {
     }
 }
 
-impl Chain {
+impl PlanChain {
     fn is_at(&self, text: &[u8]) -> bool {
         self.kept.link == fingerprint(&self.of, text)
     }
@@ -118,7 +118,7 @@ impl Chain {
     /// The chain after a change; `None` when it was broken before, or is about another file.
     pub(super) fn next(self, old: Option<&[u8]>, new: &[u8]) -> Option<Self> {
         let link = fingerprint(&self.of, new);
-        self.is_at(old?).then_some(Self { kept: Kept { link, ..self.kept }, ..self })
+        self.is_at(old?).then_some(Self { kept: PlanChainContent { link, ..self.kept }, ..self })
     }
 
     /// Write it down. If that fails, the chain is broken, which is the careful answer.
@@ -150,18 +150,18 @@ fn fingerprint(name: &[u8], text: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Holder, Kind, StoreError, replace};
+    use super::super::{LedgerFileKind, LedgerStoreError, LockHolder, replace};
     use super::*;
 
     struct Stage {
         dir: tempfile::TempDir,
-        store: Store,
+        store: LedgerStore,
     }
 
     impl Stage {
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
-            let store = Store::new(dir.path().join("state"), Holder::this_process("now"));
+            let store = LedgerStore::new(dir.path().join("state"), LockHolder::this_process("now"));
             let stage = Self { dir, store };
             replace(&stage.plan(), b"one").unwrap();
             stage.store.begin_chain(&stage.plan(), "one").unwrap();
@@ -175,9 +175,9 @@ mod tests {
         fn add(&self, word: &str) {
             let change = |old: Option<&[u8]>| {
                 let old = String::from_utf8_lossy(old.unwrap_or_default()).into_owned();
-                Ok::<_, StoreError>((old + word, ()))
+                Ok::<_, LedgerStoreError>((old + word, ()))
             };
-            self.store.update(&self.plan(), Kind::Document, change).unwrap();
+            self.store.update(&self.plan(), LedgerFileKind::Document, change).unwrap();
         }
 
         fn is_unbroken(&self) -> bool {
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn what_the_plan_said_at_first_is_known_until_the_chain_ends() {
         let stage = Stage::new();
-        let first = Watched { path: stage.plan(), before: "one".into() };
+        let first = WatchedPlan { path: stage.plan(), before: "one".into() };
         stage.add(" two");
         replace(&stage.plan(), b"mine").unwrap();
         assert_eq!(stage.store.watched(), Some(first));
@@ -235,8 +235,8 @@ mod tests {
         let stage = Stage::new();
         let other = stage.dir.path().join("other.json");
         replace(&other, b"one").unwrap();
-        let change = |_: Option<&[u8]>| Ok::<_, StoreError>(("two".to_owned(), ()));
-        stage.store.update(&other, Kind::Document, change).unwrap();
+        let change = |_: Option<&[u8]>| Ok::<_, LedgerStoreError>(("two".to_owned(), ()));
+        stage.store.update(&other, LedgerFileKind::Document, change).unwrap();
         assert!(stage.is_unbroken());
         assert!(!stage.store.is_unbroken(&other, b"two"));
     }

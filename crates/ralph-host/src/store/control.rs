@@ -11,31 +11,31 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use ralph_core::control::{Command, Entry, Queue, QueueError};
+use ralph_core::control::{CommandQueue, LoopCommand, QueueError, QueuedCommand};
 
-use super::{Store, StoreError, atomic, target};
-use crate::file_error::{Action, FileError};
+use super::{LedgerStore, LedgerStoreError, atomic, target};
+use crate::file_error::{FileAction, FileError};
 
 /// Content of the queue of commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Commands {
+pub enum CommandQueueContent {
     /// These, each with an id that the file has too.
-    Queue(Vec<Entry>),
+    Queue(Vec<QueuedCommand>),
     /// Reason why the queue cannot be read.
     Damaged(String),
 }
 
-impl Store {
+impl LedgerStore {
     /// Add a command for a person. A file that cannot be read is moved away first; where to is returned.
     pub fn send_command(
         &self,
         path: &Path,
-        command: &Command,
+        command: &LoopCommand,
         id: &str,
-    ) -> Result<Option<PathBuf>, StoreError> {
+    ) -> Result<Option<PathBuf>, LedgerStoreError> {
         let _lock = self.lock()?;
         let made = std::fs::create_dir_all(target::directory_of(path));
-        made.map_err(FileError::io(Action::Write, path))?;
+        made.map_err(FileError::io(FileAction::Write, path))?;
         self.change_vouched(|queue| queue.push(command, id))?;
         let mut aside = None;
         change(path, |bytes| {
@@ -43,7 +43,7 @@ impl Store {
                 Ok(queue) => queue,
                 Err(_) => {
                     aside = Some(keep(path, bytes.unwrap_or_default())?);
-                    Queue::default()
+                    CommandQueue::default()
                 }
             };
             queue.push(command, id);
@@ -57,21 +57,25 @@ impl Store {
         &self,
         path: &Path,
         mint: &mut dyn FnMut() -> String,
-    ) -> Result<Commands, StoreError> {
+    ) -> Result<CommandQueueContent, LedgerStoreError> {
         let _lock = self.lock()?;
         change(path, |bytes| {
             let mut queue = match read(bytes) {
                 Ok(queue) => queue,
-                Err(why) => return Ok((None, Commands::Damaged(why.to_string()))),
+                Err(why) => return Ok((None, CommandQueueContent::Damaged(why.to_string()))),
             };
             let named = queue.name_all(mint);
             let entries = queue.entries();
-            Ok((named.then_some(queue), Commands::Queue(entries)))
+            Ok((named.then_some(queue), CommandQueueContent::Queue(entries)))
         })
     }
 
     /// Take these out, now that they are done.
-    pub fn drop_commands(&self, path: &Path, ids: &BTreeSet<String>) -> Result<(), StoreError> {
+    pub fn drop_commands(
+        &self,
+        path: &Path,
+        ids: &BTreeSet<String>,
+    ) -> Result<(), LedgerStoreError> {
         if ids.is_empty() {
             return Ok(());
         }
@@ -89,7 +93,7 @@ impl Store {
     }
 
     /// Whether ralph put this very command into the queue, for a person.
-    pub fn vouches_for(&self, entry: &Entry) -> Result<bool, StoreError> {
+    pub fn vouches_for(&self, entry: &QueuedCommand) -> Result<bool, LedgerStoreError> {
         let vouched = read(target::read(&self.vouched())?.as_deref()).unwrap_or_default();
         Ok(vouched.entries().contains(entry))
     }
@@ -98,7 +102,7 @@ impl Store {
         self.state_dir.join("commands.json")
     }
 
-    fn change_vouched(&self, alter: impl Fn(&mut Queue)) -> Result<(), StoreError> {
+    fn change_vouched(&self, alter: impl Fn(&mut CommandQueue)) -> Result<(), LedgerStoreError> {
         change(&self.vouched(), |bytes| {
             let old = read(bytes).unwrap_or_default();
             let mut new = old.clone();
@@ -108,14 +112,14 @@ impl Store {
     }
 
     /// Move a file that cannot be read away, unless somebody has mended it. Returns where it is.
-    pub fn set_commands_aside(&self, path: &Path) -> Result<Option<PathBuf>, StoreError> {
+    pub fn set_commands_aside(&self, path: &Path) -> Result<Option<PathBuf>, LedgerStoreError> {
         let _lock = self.lock()?;
         let bytes = target::read(path)?;
         if read(bytes.as_deref()).is_ok() {
             return Ok(None);
         }
         let place = keep(path, &bytes.unwrap_or_default())?;
-        atomic::replace(path, Queue::default().text().as_bytes())?;
+        atomic::replace(path, CommandQueue::default().text().as_bytes())?;
         Ok(Some(place))
     }
 }
@@ -124,8 +128,8 @@ impl Store {
 /// on its way to the disk is not written over; it is made again.
 fn change<T>(
     path: &Path,
-    mut change: impl FnMut(Option<&[u8]>) -> Result<(Option<Queue>, T), StoreError>,
-) -> Result<T, StoreError> {
+    mut change: impl FnMut(Option<&[u8]>) -> Result<(Option<CommandQueue>, T), LedgerStoreError>,
+) -> Result<T, LedgerStoreError> {
     loop {
         let before = stamp(path);
         let (queue, value) = change(target::read(path)?.as_deref())?;
@@ -133,14 +137,14 @@ fn change<T>(
         let mut moved = false;
         let put = atomic::replace_when(path, queue.text().as_bytes(), || {
             moved = stamp(path) != before;
-            let error = || FileError::io(Action::Write, path)(ErrorKind::Interrupted.into());
+            let error = || FileError::io(FileAction::Write, path)(ErrorKind::Interrupted.into());
             if moved { Err(error()) } else { Ok(()) }
         });
         match put {
             Err(_) if moved => {}
             other => {
                 let synced = other?.wait();
-                synced.map_err(FileError::io(Action::Write, path))?;
+                synced.map_err(FileError::io(FileAction::Write, path))?;
                 return Ok(value);
             }
         }
@@ -153,13 +157,13 @@ fn stamp(path: &Path) -> Option<(u64, u64, i64, i64)> {
 }
 
 /// Keep what cannot be read beside the file, behind what was kept before.
-fn keep(path: &Path, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+fn keep(path: &Path, bytes: &[u8]) -> Result<PathBuf, LedgerStoreError> {
     let place = path.with_extension("json.damaged");
     atomic::append(&place, &[bytes, b"\n"].concat())?;
     Ok(place)
 }
 
-fn read(bytes: Option<&[u8]>) -> Result<Queue, QueueError> {
+fn read(bytes: Option<&[u8]>) -> Result<CommandQueue, QueueError> {
     let text = std::str::from_utf8(bytes.unwrap_or_default());
-    Queue::parse(text.map_err(|_| QueueError::Json("it is not UTF-8 text".into()))?)
+    CommandQueue::parse(text.map_err(|_| QueueError::Json("it is not UTF-8 text".into()))?)
 }

@@ -8,11 +8,11 @@ use std::path::Path;
 use super::atomic::TEMP_PREFIX;
 use super::sync;
 use super::target::directory_of;
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 
 /// Result of creating a file that must not be overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Created {
+pub enum FileCreation {
     New,
     /// Something was there already, and still is as it was.
     AlreadyThere,
@@ -21,16 +21,16 @@ pub enum Created {
 /// Make the file `path` with these bytes and the directories it needs. Whatever has that name
 /// already, also a link that leads nowhere, stays as it is: there is no moment in which this could
 /// replace what somebody else has just written.
-pub fn create(path: &Path, bytes: &[u8]) -> Result<Created, FileError> {
+pub fn create(path: &Path, bytes: &[u8]) -> Result<FileCreation, FileError> {
     create_dir_all(directory_of(path)).map_err(|e| {
         let in_the_way = e.kind() == ErrorKind::AlreadyExists;
         let e = if in_the_way { ErrorKind::NotADirectory.into() } else { e };
-        FileError::io(Action::Write, path)(e)
+        FileError::io(FileAction::Write, path)(e)
     })?;
     match put(path, bytes) {
-        Ok(()) => Ok(Created::New),
-        Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(Created::AlreadyThere),
-        Err(e) => Err(FileError::io(Action::Write, path)(e)),
+        Ok(()) => Ok(FileCreation::New),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(FileCreation::AlreadyThere),
+        Err(e) => Err(FileError::io(FileAction::Write, path)(e)),
     }
 }
 

@@ -11,10 +11,10 @@ use super::*;
 fn a_new_file_is_made_with_its_directories_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a/b/file");
-    assert_eq!(create(&path, b"new").unwrap(), Created::New);
+    assert_eq!(create(&path, b"new").unwrap(), FileCreation::New);
     assert_eq!(fs::read(&path).unwrap(), b"new");
     assert_eq!(fs::read_dir(dir.path().join("a/b")).unwrap().count(), 1);
-    assert_eq!(create(&dir.path().join("empty"), b"").unwrap(), Created::New);
+    assert_eq!(create(&dir.path().join("empty"), b"").unwrap(), FileCreation::New);
     assert!(dir.path().join("empty").is_file());
 }
 
@@ -26,7 +26,12 @@ fn whatever_is_there_stays_as_it_is() {
     let link = dir.path().join("link");
     symlink("nowhere", &link).unwrap();
     for there in [&path, &link, dir.path()] {
-        assert_eq!(create(there, b"new").unwrap(), Created::AlreadyThere, "{}", there.display());
+        assert_eq!(
+            create(there, b"new").unwrap(),
+            FileCreation::AlreadyThere,
+            "{}",
+            there.display()
+        );
     }
     assert_eq!(fs::read(&path).unwrap(), b"mine");
     assert!(!dir.path().join("nowhere").exists());
@@ -37,13 +42,13 @@ fn whatever_is_there_stays_as_it_is() {
 fn of_many_who_make_one_file_exactly_one_succeeds() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file");
-    let made: Vec<Created> = std::thread::scope(|scope| {
+    let made: Vec<FileCreation> = std::thread::scope(|scope| {
         let path = &path;
         let threads: Vec<_> =
             (0..8).map(|n| scope.spawn(move || create(path, &[n; 1000]).unwrap())).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    assert_eq!(made.iter().filter(|m| **m == Created::New).count(), 1);
+    assert_eq!(made.iter().filter(|m| **m == FileCreation::New).count(), 1);
     let bytes = fs::read(&path).unwrap();
     assert!(bytes.len() == 1000 && bytes.iter().all(|b| *b == bytes[0]));
 }

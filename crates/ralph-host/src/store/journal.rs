@@ -18,13 +18,13 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use ralph_core::cycle::{Entry, History, JOURNAL_FORM, Record, RunStart};
+use ralph_core::cycle::{History, JOURNAL_FORM, JournalEntry, JournalRecord, RunStart};
 use serde_json::Value;
 
-use super::sync::{self, Syncing};
+use super::sync::{self, BackgroundSync};
 use super::target;
 use super::view::put_view;
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 use crate::redaction::hide_record;
 
 /// The journal's name in the state directory.
@@ -53,7 +53,7 @@ pub struct Journal {
     length: u64,
     /// Position at which the zeros behind the records end.
     room: u64,
-    syncing: Syncing,
+    syncing: BackgroundSync,
 }
 
 /// A journal that cannot be read or written.
@@ -123,7 +123,10 @@ pub fn journal_file(state_dir: &Path) -> PathBuf {
 }
 
 /// Hand on every record of the journal of a state directory, oldest first, without changing it.
-pub fn read_entries(state_dir: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<(), JournalError> {
+pub fn read_entries(
+    state_dir: &Path,
+    hear: &mut dyn FnMut(&JournalEntry),
+) -> Result<(), JournalError> {
     read_whole(&state_dir.join(NAME), hear).map(drop)
 }
 
@@ -136,7 +139,10 @@ fn load(path: &Path) -> Result<(History, u64, Vec<u8>), JournalError> {
     Ok((history, whole, behind))
 }
 
-fn read_whole(path: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<(u64, Vec<u8>), JournalError> {
+fn read_whole(
+    path: &Path,
+    hear: &mut dyn FnMut(&JournalEntry),
+) -> Result<(u64, Vec<u8>), JournalError> {
     let mut bytes = target::read(path)?.unwrap_or_default();
     let mut behind = bytes.split_off(memchr::memchr(0, &bytes).unwrap_or(bytes.len()));
     behind.retain(|&byte| byte != 0);
@@ -151,17 +157,21 @@ fn read_whole(path: &Path, hear: &mut dyn FnMut(&Entry)) -> Result<(u64, Vec<u8>
 }
 
 /// Parse the record on one line of the journal.
-pub(super) fn entry_at(path: &Path, line: &[u8], number: usize) -> Result<Entry, JournalError> {
+pub(super) fn entry_at(
+    path: &Path,
+    line: &[u8],
+    number: usize,
+) -> Result<JournalEntry, JournalError> {
     entry(line).map_err(|problem| problem.at(path, number))
 }
 
 /// Problem with a line of the journal.
-enum Problem {
+enum JournalLineProblem {
     Foreign(String),
     Damaged(String),
 }
 
-impl Problem {
+impl JournalLineProblem {
     fn at(self, path: &Path, line: usize) -> JournalError {
         let path = path.to_owned();
         match self {
@@ -172,17 +182,17 @@ impl Problem {
 }
 
 /// One line. A whole record that this version does not know is not damage.
-fn entry(line: &[u8]) -> Result<Entry, Problem> {
-    let entry: Entry = serde_json::from_slice(line).map_err(|e| {
+fn entry(line: &[u8]) -> Result<JournalEntry, JournalLineProblem> {
+    let entry: JournalEntry = serde_json::from_slice(line).map_err(|e| {
         let value: Value = serde_json::from_slice(line).unwrap_or_default();
         match (value["at"].as_str(), value["record"].as_str()) {
-            (Some(_), Some(_)) => Problem::Foreign(e.to_string()),
-            _ => Problem::Damaged(e.to_string()),
+            (Some(_), Some(_)) => JournalLineProblem::Foreign(e.to_string()),
+            _ => JournalLineProblem::Damaged(e.to_string()),
         }
     })?;
     match &entry.record {
-        Record::RunStarted(RunStart { form, .. }) if *form != JOURNAL_FORM => {
-            Err(Problem::Foreign(format!(
+        JournalRecord::RunStarted(RunStart { form, .. }) if *form != JOURNAL_FORM => {
+            Err(JournalLineProblem::Foreign(format!(
                 "its records have form {form}, and this ralph reads form {JOURNAL_FORM}"
             )))
         }
@@ -198,8 +208,8 @@ impl Journal {
         if !behind.is_empty() {
             put_view(&path.with_extension("jsonl.torn"), &behind)?;
         }
-        let file = open(&path, whole).map_err(FileError::io(Action::Write, &path))?;
-        let syncing = Syncing::default();
+        let file = open(&path, whole).map_err(FileError::io(FileAction::Write, &path))?;
+        let syncing = BackgroundSync::default();
         Ok((Self { path, file, length: whole, room: whole, syncing }, history))
     }
 
@@ -207,17 +217,17 @@ impl Journal {
     pub fn append(
         &mut self,
         at: String,
-        record: Record,
+        record: JournalRecord,
         durability: Durability,
-    ) -> Result<Entry, FileError> {
-        let entry = Entry { at, record: hide_record(record) };
+    ) -> Result<JournalEntry, FileError> {
+        let entry = JournalEntry { at, record: hide_record(record) };
         crate::crash::point();
-        self.write(&entry, durability).map_err(FileError::io(Action::Write, &self.path))?;
+        self.write(&entry, durability).map_err(FileError::io(FileAction::Write, &self.path))?;
         crate::crash::point();
         Ok(entry)
     }
 
-    fn write(&mut self, entry: &Entry, durability: Durability) -> io::Result<()> {
+    fn write(&mut self, entry: &JournalEntry, durability: Durability) -> io::Result<()> {
         let mut line = serde_json::to_vec(entry)?;
         line.push(b'\n');
         if durability != Durability::Eventual {
@@ -225,7 +235,7 @@ impl Journal {
         }
         let written = self.put(&line).and_then(|()| match durability {
             Durability::Synced => sync::data(&self.file),
-            Durability::Syncing => Syncing::data(&self.file).map(|sync| self.syncing = sync),
+            Durability::Syncing => BackgroundSync::data(&self.file).map(|sync| self.syncing = sync),
             Durability::Eventual => Ok(()),
         });
         match written {
@@ -256,7 +266,7 @@ impl Journal {
 
     /// Wait until the last record that must be on the disk is there.
     pub fn settle(&mut self) -> Result<(), FileError> {
-        self.syncing.wait().map_err(FileError::io(Action::Write, &self.path))
+        self.syncing.wait().map_err(FileError::io(FileAction::Write, &self.path))
     }
 }
 

@@ -2,8 +2,8 @@ use ralph_core::cycle::{JOURNAL_FORM, RunCommand, RunStart};
 
 use super::*;
 
-fn start(run: &str) -> Record {
-    Record::RunStarted(RunStart {
+fn start(run: &str) -> JournalRecord {
+    JournalRecord::RunStarted(RunStart {
         run: run.into(),
         command: RunCommand::Build,
         form: JOURNAL_FORM,

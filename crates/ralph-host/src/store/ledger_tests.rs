@@ -18,19 +18,19 @@ fn torn_tail(bytes: &[u8]) -> Option<usize> {
     Some(bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1))
 }
 
-const RECORDS: Kind = Kind::Records(torn_tail);
+const RECORDS: LedgerFileKind = LedgerFileKind::Records(torn_tail);
 
 struct Room {
     dir: TempDir,
-    store: Store,
+    store: LedgerStore,
 }
 
 impl Room {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let holder =
-            Holder { pid: 1, started: "2025-01-20T10:30:00Z".into(), command: "ralph".into() };
-        let store = Store {
+            LockHolder { pid: 1, started: "2025-01-20T10:30:00Z".into(), command: "ralph".into() };
+        let store = LedgerStore {
             state_dir: dir.path().join("state"),
             holder,
             patience: Duration::from_millis(20),
@@ -56,13 +56,13 @@ impl Room {
         self.dir.path().join("plan.jsonl.torn")
     }
 
-    fn change(&self, kind: Kind, new: &str) -> Updated<()> {
+    fn change(&self, kind: LedgerFileKind, new: &str) -> LedgerUpdate<()> {
         self.store
-            .update(&self.plan(), kind, |_| Ok::<_, StoreError>((new.to_owned(), ())))
+            .update(&self.plan(), kind, |_| Ok::<_, LedgerStoreError>((new.to_owned(), ())))
             .unwrap()
     }
 
-    fn read(&self) -> Result<Read<String>, StoreError> {
+    fn read(&self) -> Result<LedgerRead<String>, LedgerStoreError> {
         self.store.read(&self.plan(), RECORDS, |bytes| Ok(text(bytes)))
     }
 }
@@ -75,7 +75,7 @@ fn text(bytes: Option<&[u8]>) -> String {
 fn one_new_record_is_appended_and_the_file_is_not_rewritten() {
     let room = Room::with("{1}\n");
     let inode = fs::metadata(room.plan()).unwrap().ino();
-    assert_eq!(room.change(RECORDS, "{1}\n{2}\n").wrote, Wrote::Appended);
+    assert_eq!(room.change(RECORDS, "{1}\n{2}\n").wrote, LedgerWrite::Appended);
     assert_eq!(fs::metadata(room.plan()).unwrap().ino(), inode);
     assert_eq!(room.text(), "{1}\n{2}\n");
 }
@@ -83,33 +83,36 @@ fn one_new_record_is_appended_and_the_file_is_not_rewritten() {
 #[test]
 fn a_last_line_without_newline_gets_one_with_the_next_record() {
     let room = Room::with("{1}");
-    assert_eq!(room.change(RECORDS, "{1}\n{2}\n").wrote, Wrote::Appended);
+    assert_eq!(room.change(RECORDS, "{1}\n{2}\n").wrote, LedgerWrite::Appended);
     assert_eq!(room.text(), "{1}\n{2}\n");
     let room = Room::with("{1}");
-    assert_eq!(room.change(RECORDS, "{1}\r\n{2}\r\n").wrote, Wrote::Appended);
+    assert_eq!(room.change(RECORDS, "{1}\r\n{2}\r\n").wrote, LedgerWrite::Appended);
 }
 
 #[test]
 fn several_records_arrive_together_or_not_at_all() {
     let room = Room::with("{1}\n");
-    assert_eq!(room.change(RECORDS, "{1}\n{2}\n{3}\n").wrote, Wrote::Replaced);
+    assert_eq!(room.change(RECORDS, "{1}\n{2}\n{3}\n").wrote, LedgerWrite::Replaced);
     assert_eq!(room.text(), "{1}\n{2}\n{3}\n");
 }
 
 #[test]
 fn a_document_is_never_appended_to_because_a_torn_end_would_not_be_seen() {
     let room = Room::with("# Plan\n");
-    assert_eq!(room.change(Kind::Document, "# Plan\nmore\n").wrote, Wrote::Replaced);
+    assert_eq!(
+        room.change(LedgerFileKind::Document, "# Plan\nmore\n").wrote,
+        LedgerWrite::Replaced
+    );
 }
 
 #[test]
 fn no_change_writes_nothing() {
     let room = Room::with("{1}\n");
     let inode = fs::metadata(room.plan()).unwrap().ino();
-    assert_eq!(room.change(RECORDS, "{1}\n").wrote, Wrote::Nothing);
+    assert_eq!(room.change(RECORDS, "{1}\n").wrote, LedgerWrite::Nothing);
     assert_eq!(fs::metadata(room.plan()).unwrap().ino(), inode);
     let empty = Room::new();
-    assert_eq!(empty.change(RECORDS, "").wrote, Wrote::Nothing);
+    assert_eq!(empty.change(RECORDS, "").wrote, LedgerWrite::Nothing);
     assert!(!empty.plan().exists());
 }
 
@@ -121,23 +124,23 @@ fn a_missing_file_is_made_together_with_its_directory() {
         .store
         .update(&path, RECORDS, |old| {
             assert_eq!(old, None);
-            Ok::<_, StoreError>(("{1}\n".to_owned(), 7))
+            Ok::<_, LedgerStoreError>(("{1}\n".to_owned(), 7))
         })
         .unwrap();
-    assert_eq!((made.wrote, made.value), (Wrote::Replaced, 7));
+    assert_eq!((made.wrote, made.value), (LedgerWrite::Replaced, 7));
     assert_eq!(fs::read_to_string(path).unwrap(), "{1}\n");
 }
 
 #[test]
 fn an_error_of_the_caller_changes_nothing_not_even_a_torn_line() {
     let room = Room::with("{1}\n{2");
-    let failed: Result<Updated<()>, _> = room.store.update(&room.plan(), RECORDS, |_| {
-        Err(StoreError::from(LockError::AlreadyRunning { holder: None }))
+    let failed: Result<LedgerUpdate<()>, _> = room.store.update(&room.plan(), RECORDS, |_| {
+        Err(LedgerStoreError::from(LockError::AlreadyRunning { holder: None }))
     });
     failed.unwrap_err();
     room.store
         .read(&room.plan(), RECORDS, |_| {
-            Err::<(), _>(StoreError::from(LockError::AlreadyRunning { holder: None }))
+            Err::<(), _>(LedgerStoreError::from(LockError::AlreadyRunning { holder: None }))
         })
         .unwrap_err();
     assert_eq!(room.text(), "{1}\n{2");
@@ -163,7 +166,7 @@ fn a_change_starts_from_the_whole_lines_and_drops_the_torn_one() {
     fs::write(room.torn_file(), "{0\n").unwrap();
     let updated = room
         .store
-        .update(&room.plan(), RECORDS, |old| Ok::<_, StoreError>((text(old) + "{3}\n", ())))
+        .update(&room.plan(), RECORDS, |old| Ok::<_, LedgerStoreError>((text(old) + "{3}\n", ())))
         .unwrap();
     assert!(updated.torn.is_some_and(|t| t.moved_to.is_some()));
     assert_eq!(room.text(), "{1}\n{3}\n");
@@ -173,7 +176,7 @@ fn a_change_starts_from_the_whole_lines_and_drops_the_torn_one() {
 #[test]
 fn a_half_visible_append_is_waited_for_and_not_taken_for_torn() {
     static SAW_HALF: OnceLock<()> = OnceLock::new();
-    let kind = Kind::Records(|bytes| {
+    let kind = LedgerFileKind::Records(|bytes| {
         torn_tail(bytes).inspect(|_| {
             SAW_HALF.get_or_init(|| ());
         })
@@ -183,14 +186,14 @@ fn a_half_visible_append_is_waited_for_and_not_taken_for_torn() {
     let writer = room.store.lock().unwrap();
     let read = thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            room.store.read(&room.plan(), kind, |bytes| Ok::<_, StoreError>(text(bytes)))
+            room.store.read(&room.plan(), kind, |bytes| Ok::<_, LedgerStoreError>(text(bytes)))
         });
         SAW_HALF.wait();
         atomic::append(&room.plan(), b"}\n").unwrap();
         drop(writer);
         reader.join().unwrap().unwrap()
     });
-    assert_eq!(read, Read { value: "{1}\n{2}\n".into(), torn: None });
+    assert_eq!(read, LedgerRead { value: "{1}\n{2}\n".into(), torn: None });
     assert!(!room.torn_file().exists());
 }
 
@@ -201,7 +204,7 @@ fn whole_files_are_read_without_a_lock() {
     assert_eq!(room.read().unwrap().value, "{1}\n");
     let error = room
         .store
-        .update(&room.plan(), RECORDS, |_| Ok::<_, StoreError>(("{9}\n".to_owned(), ())))
+        .update(&room.plan(), RECORDS, |_| Ok::<_, LedgerStoreError>(("{9}\n".to_owned(), ())))
         .unwrap_err();
     assert!(error.to_string().contains("in use by pid 1"), "{error}");
 }
@@ -214,9 +217,9 @@ fn where_nothing_may_be_written_a_torn_line_is_ignored_and_reported() {
     fs::write(&path, "{1}\n{2").unwrap();
     disk.read_only();
     let room = Room::new();
-    let closed = Store { state_dir: disk.path().join("state"), ..room.store.clone() };
+    let closed = LedgerStore { state_dir: disk.path().join("state"), ..room.store.clone() };
     for store in [&room.store, &closed] {
-        let read = store.read(&path, RECORDS, |b| Ok::<_, StoreError>(text(b))).unwrap();
+        let read = store.read(&path, RECORDS, |b| Ok::<_, LedgerStoreError>(text(b))).unwrap();
         assert_eq!(read.value, "{1}\n");
         let torn = read.torn.unwrap();
         assert_eq!(torn.moved_to, None);
@@ -234,11 +237,11 @@ fn a_torn_line_that_cannot_be_kept_is_not_removed() {
     let path = disk.path().join("plan.jsonl");
     fs::write(&path, "{1}\n{2").unwrap();
     disk.fill();
-    let read = room.store.read(&path, RECORDS, |b| Ok::<_, StoreError>(text(b))).unwrap();
+    let read = room.store.read(&path, RECORDS, |b| Ok::<_, LedgerStoreError>(text(b))).unwrap();
     assert_eq!(read.value, "{1}\n");
     assert_eq!(read.torn.unwrap().moved_to, None);
     room.store
-        .update(&path, RECORDS, |_| Ok::<_, StoreError>(("{1}\n{3}\n".to_owned(), ())))
+        .update(&path, RECORDS, |_| Ok::<_, LedgerStoreError>(("{1}\n{3}\n".to_owned(), ())))
         .unwrap_err();
     assert_eq!(fs::read_to_string(&path).unwrap(), "{1}\n{2");
 }
@@ -246,7 +249,7 @@ fn a_torn_line_that_cannot_be_kept_is_not_removed() {
 #[test]
 fn many_writers_at_once_lose_nothing() {
     let room = Room::new();
-    let store = Store { patience: LEDGER_WAIT, ..room.store.clone() };
+    let store = LedgerStore { patience: LEDGER_WAIT, ..room.store.clone() };
     thread::scope(|scope| {
         for writer in 0..8 {
             let (store, path) = (&store, room.plan());
@@ -254,10 +257,10 @@ fn many_writers_at_once_lose_nothing() {
                 for n in 0..25 {
                     let add = |old: Option<&[u8]>| {
                         let old = old.map(|b| text(Some(b))).unwrap_or_default();
-                        Ok::<_, StoreError>((format!("{old}{{{writer}-{n}}}\n"), ()))
+                        Ok::<_, LedgerStoreError>((format!("{old}{{{writer}-{n}}}\n"), ()))
                     };
                     store.update(&path, RECORDS, add).unwrap();
-                    store.read(&path, RECORDS, |b| Ok::<_, StoreError>(text(b))).unwrap();
+                    store.read(&path, RECORDS, |b| Ok::<_, LedgerStoreError>(text(b))).unwrap();
                 }
             });
         }
@@ -277,7 +280,9 @@ fn a_torn_offset_out_of_range_is_not_believed() {
     let room = Room::with("{1}\n");
     let read = room
         .store
-        .read(&room.plan(), Kind::Records(|_| Some(999)), |b| Ok::<_, StoreError>(text(b)))
+        .read(&room.plan(), LedgerFileKind::Records(|_| Some(999)), |b| {
+            Ok::<_, LedgerStoreError>(text(b))
+        })
         .unwrap();
     assert_eq!((read.value.as_str(), read.torn), ("{1}\n", None));
 }

@@ -17,7 +17,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::file_error::{Action, io_hint, is_read_only, words};
+use crate::file_error::{FileAction, io_hint, is_read_only, words};
 
 /// Longest time that a command waits while one other process holds the ledger.
 pub const LEDGER_WAIT: Duration = Duration::from_secs(60);
@@ -34,7 +34,7 @@ const RUN_LOCK: &str = "run.lock";
 
 /// Process that holds a lock, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
+pub struct LockHolder {
     pub pid: u32,
     /// Time at which it started, in RFC 3339.
     pub started: String,
@@ -42,7 +42,7 @@ pub struct Holder {
     pub command: String,
 }
 
-impl Holder {
+impl LockHolder {
     /// Describe this process. `started` is a time in RFC 3339.
     pub fn this_process(started: impl Into<String>) -> Self {
         let words: Vec<String> = std::env::args_os()
@@ -87,7 +87,7 @@ impl Holder {
     }
 }
 
-impl fmt::Display for Holder {
+impl fmt::Display for LockHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "pid {} (`{}`, since {})", self.pid, self.command, self.started)
     }
@@ -100,13 +100,13 @@ pub enum LockError {
     #[error("already running, {}", who(holder.as_ref()))]
     AlreadyRunning {
         /// Process that holds the lock, if the lock file names it.
-        holder: Option<Holder>,
+        holder: Option<LockHolder>,
     },
     /// Another command holds the ledger and does not let go.
     #[error("waited {} s for the plan, which is in use by {}", waited.as_secs(), who(holder.as_ref()))]
     Busy {
         /// Process that holds the lock, if the lock file names it.
-        holder: Option<Holder>,
+        holder: Option<LockHolder>,
         waited: Duration,
     },
     /// The lock file, or the directory for it, cannot be made or locked.
@@ -114,8 +114,8 @@ pub enum LockError {
     Io { path: PathBuf, source: io::Error },
 }
 
-fn who(holder: Option<&Holder>) -> String {
-    holder.map_or_else(|| "a process that did not say its name".to_owned(), Holder::to_string)
+fn who(holder: Option<&LockHolder>) -> String {
+    holder.map_or_else(|| "a process that did not say its name".to_owned(), LockHolder::to_string)
 }
 
 impl LockError {
@@ -139,7 +139,7 @@ impl LockError {
                 "changes need a lock in {}: make that directory and the files in it writable",
                 path.parent().unwrap_or(path).display()
             )),
-            Self::Io { path, source } => io_hint(Action::Write, path, source),
+            Self::Io { path, source } => io_hint(FileAction::Write, path, source),
         }
     }
 }
@@ -147,12 +147,16 @@ impl LockError {
 /// The right to change ledger files; dropping it gives it back.
 #[derive(Debug)]
 pub struct LedgerLock {
-    _held: Held,
+    _held: LockedFile,
 }
 
 impl LedgerLock {
     /// Take the ledger lock of `state_dir`, waiting at most `limit` for any one process that has it.
-    pub fn acquire(state_dir: &Path, holder: &Holder, limit: Duration) -> Result<Self, LockError> {
+    pub fn acquire(
+        state_dir: &Path,
+        holder: &LockHolder,
+        limit: Duration,
+    ) -> Result<Self, LockError> {
         let path = state_dir.join("ledger.lock");
         let file = open(state_dir, &path)?;
         let file = match file.try_lock() {
@@ -161,19 +165,19 @@ impl LedgerLock {
             Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
         };
         holder.write_to(&file);
-        Ok(Self { _held: Held(file) })
+        Ok(Self { _held: LockedFile(file) })
     }
 }
 
 /// The right to be the one loop of this worktree; dropping it gives it back.
 #[derive(Debug)]
 pub struct RunLock {
-    _held: Held,
+    _held: LockedFile,
 }
 
 impl RunLock {
     /// Take the run lock of `state_dir`, or say who has it.
-    pub fn acquire(state_dir: &Path, holder: &Holder) -> Result<Self, LockError> {
+    pub fn acquire(state_dir: &Path, holder: &LockHolder) -> Result<Self, LockError> {
         let path = state_dir.join(RUN_LOCK);
         let file = open(state_dir, &path)?;
         let mut looks = 0;
@@ -186,13 +190,13 @@ impl RunLock {
                     thread::sleep(LOOK);
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return Err(LockError::AlreadyRunning { holder: Holder::read_from(&path) });
+                    return Err(LockError::AlreadyRunning { holder: LockHolder::read_from(&path) });
                 }
                 Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
             }
         }
         holder.write_to(&file);
-        Ok(Self { _held: Held(file) })
+        Ok(Self { _held: LockedFile(file) })
     }
 }
 
@@ -204,13 +208,13 @@ fn is_alive(pid: u32) -> bool {
 
 /// Return the loop that runs in this worktree, if there is one. The lock is tried only while its last
 /// holder is alive, and then for a moment, so that looking disturbs no other process.
-pub fn who_runs(state_dir: &Path) -> Option<Holder> {
+pub fn who_runs(state_dir: &Path) -> Option<LockHolder> {
     let path = state_dir.join(RUN_LOCK);
-    let holder = Holder::read_from(&path).filter(|holder| is_alive(holder.pid))?;
+    let holder = LockHolder::read_from(&path).filter(|holder| is_alive(holder.pid))?;
     let file = File::open(&path).ok()?;
     match file.try_lock_shared() {
         Ok(()) => {
-            drop(Held(file));
+            drop(LockedFile(file));
             None
         }
         Err(_) => Some(holder),
@@ -220,9 +224,9 @@ pub fn who_runs(state_dir: &Path) -> Option<Holder> {
 /// A locked file. It is unlocked by name and not just closed: a child that another thread is
 /// starting at this moment has a copy of it until its program is loaded.
 #[derive(Debug)]
-struct Held(File);
+struct LockedFile(File);
 
-impl Drop for Held {
+impl Drop for LockedFile {
     fn drop(&mut self) {
         let _closing_unlocks_too = self.0.unlock();
     }
@@ -255,13 +259,13 @@ fn wait(file: File, path: &Path, limit: Duration) -> Result<File, LockError> {
             let _nobody_waits = done.send(lock(&file).map(|()| file));
         })
         .map_err(io_error)?;
-    let mut before = Holder::read_from(path);
+    let mut before = LockHolder::read_from(path);
     loop {
         if let Ok(outcome) = turn.recv_timeout(limit) {
             return outcome.map_err(io_error);
         }
         // In a long queue the turn comes: only a process that never lets go is given up on.
-        let holder = Holder::read_from(path);
+        let holder = LockHolder::read_from(path);
         if holder == before {
             return Err(LockError::Busy { holder, waited: limit });
         }

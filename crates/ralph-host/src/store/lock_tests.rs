@@ -13,8 +13,8 @@ fn room() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-fn me() -> Holder {
-    Holder { pid: 4711, started: "2025-01-20T10:30:00Z".into(), command: "ralph build".into() }
+fn me() -> LockHolder {
+    LockHolder { pid: 4711, started: "2025-01-20T10:30:00Z".into(), command: "ralph build".into() }
 }
 
 #[test]
@@ -105,8 +105,8 @@ fn a_place_that_cannot_be_written_is_said_to_need_a_lock() {
 fn a_holder_survives_being_written_and_read_back() {
     let dir = room();
     let _held = RunLock::acquire(dir.path(), &me()).unwrap();
-    assert_eq!(Holder::read_from(&dir.path().join("run.lock")), Some(me()));
-    let this = Holder::this_process("now");
+    assert_eq!(LockHolder::read_from(&dir.path().join("run.lock")), Some(me()));
+    let this = LockHolder::this_process("now");
     assert_eq!(this.pid, std::process::id());
     assert!(this.command.starts_with("ralph_host-"), "the program without its directory: {this}");
 }
@@ -114,10 +114,10 @@ fn a_holder_survives_being_written_and_read_back() {
 #[test]
 fn whoever_takes_a_lock_again_is_named_and_not_the_one_before() {
     let dir = room();
-    let long = Holder { command: "ralph build ".repeat(10), ..me() };
+    let long = LockHolder { command: "ralph build ".repeat(10), ..me() };
     for holder in [&long, &me(), &me(), &long] {
         let _held = LedgerLock::acquire(dir.path(), holder, NO_TIME).unwrap();
-        let named = Holder::read_from(&dir.path().join("ledger.lock"));
+        let named = LockHolder::read_from(&dir.path().join("ledger.lock"));
         assert_eq!(named.as_ref(), Some(holder));
     }
 }
@@ -160,8 +160,8 @@ fn holding_process(dir: &Path) -> Child {
 #[ignore = "the second process of another test"]
 fn child_that_holds_the_ledger() {
     let dir = std::env::var_os("RALPH_TEST_LOCK_DIR").unwrap();
-    let _held =
-        LedgerLock::acquire(Path::new(&dir), &Holder::this_process("now"), LEDGER_WAIT).unwrap();
+    let _held = LedgerLock::acquire(Path::new(&dir), &LockHolder::this_process("now"), LEDGER_WAIT)
+        .unwrap();
     println!("the child holds it");
     // Until the other test kills us or goes away.
     io::stdin().lines().for_each(drop);
@@ -171,12 +171,12 @@ fn child_that_holds_the_ledger() {
 fn who_runs_can_be_asked_without_taking_the_lock() {
     let place = tempfile::tempdir().unwrap();
     assert_eq!(who_runs(place.path()), None, "there is none");
-    let me = Holder::this_process("now");
+    let me = LockHolder::this_process("now");
     let lock = RunLock::acquire(place.path(), &me).unwrap();
     assert_eq!(who_runs(place.path()), Some(me.clone()));
     drop(lock);
     assert_eq!(who_runs(place.path()), None, "it was given back");
-    let dead = Holder { pid: u32::MAX, ..me };
+    let dead = LockHolder { pid: u32::MAX, ..me };
     let _lock = RunLock::acquire(place.path(), &dead).unwrap();
     assert_eq!(who_runs(place.path()), None, "whoever had it is dead");
 }

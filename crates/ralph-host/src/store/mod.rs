@@ -31,20 +31,23 @@ mod target;
 mod view;
 
 pub use atomic::{TEMP_PREFIX, append, make_directories, replace};
-pub use chain::Watched;
-pub use control::Commands;
-pub use create::{Created, create};
-pub use held::Intact;
+pub use chain::WatchedPlan;
+pub use control::CommandQueueContent;
+pub use create::{FileCreation, create};
+pub use held::HeldFileState;
 pub use journal::{
     Durability, Journal, JournalError, is_torn, journal_file, read_entries, read_history,
 };
-pub use ledger::{Kind, Read, Store, StoreError, Torn, TornTail, Updated, Wrote, update};
-pub use lock::{Holder, LEDGER_WAIT, LedgerLock, LockError, RunLock, who_runs};
-pub use said::Said;
+pub use ledger::{
+    LedgerFileKind, LedgerRead, LedgerStore, LedgerStoreError, LedgerUpdate, LedgerWrite, TornLine,
+    TornLineFinder, update,
+};
+pub use lock::{LEDGER_WAIT, LedgerLock, LockError, LockHolder, RunLock, who_runs};
+pub use said::StoredAgentClaims;
 pub use secret::{keep_secret, new_secret, put_private};
-pub use spill::Spill;
-pub use sync::{Syncing, syncs};
-pub use tail::{Fresh, JournalTail};
+pub use spill::SpilledLines;
+pub use sync::{BackgroundSync, syncs};
+pub use tail::{JournalTail, NewJournalRecords};
 pub use target::read;
 pub use view::{
     add_to_view, drop_view, free_name, is_spare, put_aside, put_view, swap_view, write_over,

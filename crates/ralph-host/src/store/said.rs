@@ -10,12 +10,12 @@ use ralph_core::claim::Claim;
 use ralph_core::handoff::Handoff;
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, Store, StoreError, target};
+use super::{LedgerFileKind, LedgerStore, LedgerStoreError, target};
 use crate::FileError;
 
 /// A backend's claim, handoff and additions to the plan so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Said {
+pub struct StoredAgentClaims {
     #[serde(default)]
     pub claim: Claim,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,20 +25,20 @@ pub struct Said {
     pub added: usize,
 }
 
-impl Store {
+impl LedgerStore {
     /// Return the claim, handoff and additions of this attempt's backend. A file that cannot be read counts
     /// as empty.
-    pub fn said(&self, attempt: &str) -> Result<Said, FileError> {
+    pub fn said(&self, attempt: &str) -> Result<StoredAgentClaims, FileError> {
         Ok(read(target::read(&self.said_file(attempt))?.as_deref()))
     }
 
     /// The backend of this attempt says something.
-    pub fn say<T, E: From<StoreError>>(
+    pub fn say<T, E: From<LedgerStoreError>>(
         &self,
         attempt: &str,
-        change: impl FnOnce(&mut Said) -> Result<T, E>,
+        change: impl FnOnce(&mut StoredAgentClaims) -> Result<T, E>,
     ) -> Result<T, E> {
-        let updated = self.update(&self.said_file(attempt), Kind::Document, |bytes| {
+        let updated = self.update(&self.said_file(attempt), LedgerFileKind::Document, |bytes| {
             let mut said = read(bytes);
             let value = change(&mut said)?;
             Ok::<_, E>((serde_json::to_string(&said).unwrap_or_default() + "\n", value))
@@ -63,6 +63,6 @@ impl Store {
     }
 }
 
-fn read(bytes: Option<&[u8]>) -> Said {
+fn read(bytes: Option<&[u8]>) -> StoredAgentClaims {
     bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
 }

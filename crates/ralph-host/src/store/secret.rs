@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::atomic::TEMP_PREFIX;
 use super::target::{self, directory_of};
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 use crate::ids;
 
 /// Bits that let anybody but the owner in.
@@ -27,7 +27,7 @@ pub fn keep_secret(path: &Path) -> Result<String, FileError> {
 
 /// Put a new secret into the file `path`; the old one opens nothing any more.
 pub fn new_secret(path: &Path) -> Result<String, FileError> {
-    let secret = ids::secret().map_err(FileError::io(Action::Write, path))?;
+    let secret = ids::secret().map_err(FileError::io(FileAction::Write, path))?;
     put_private(path, format!("{secret}\n").as_bytes())?;
     Ok(secret)
 }
@@ -43,7 +43,7 @@ pub fn put_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
         temp.persist(path).map_err(|e| e.error)?;
         Ok(())
     };
-    write().map_err(FileError::io(Action::Write, path))
+    write().map_err(FileError::io(FileAction::Write, path))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 
 /// Lines from one remembered place to the next.
 const STRIDE: u64 = 64;
@@ -16,7 +16,7 @@ const BUFFER: usize = 64 * 1024;
 
 /// Lines in a file without a name, which can be read again by number.
 #[derive(Debug)]
-pub struct Spill {
+pub struct SpilledLines {
     file: File,
     count: u64,
     length: u64,
@@ -26,11 +26,11 @@ pub struct Spill {
     places: Vec<u64>,
 }
 
-impl Spill {
+impl SpilledLines {
     /// An empty one in this directory, or where temporary files go when that refuses.
     pub fn new(dir: &Path) -> Result<Self, FileError> {
         let file = tempfile::tempfile_in(dir).or_else(|_| tempfile::tempfile());
-        let file = file.map_err(FileError::io(Action::Write, dir))?;
+        let file = file.map_err(FileError::io(FileAction::Write, dir))?;
         Ok(Self { file, count: 0, length: 0, waiting: Vec::new(), places: Vec::new() })
     }
 
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn any_page_can_be_read_at_any_time() {
         let place = tempfile::tempdir().unwrap();
-        let mut spill = Spill::new(place.path()).unwrap();
+        let mut spill = SpilledLines::new(place.path()).unwrap();
         assert_eq!(spill.lines(0, 10).unwrap(), Vec::<String>::new());
         let line = |n: u64| format!("line {n} {}", "x".repeat(usize::try_from(n % 300).unwrap()));
         for n in 0..3_000 {

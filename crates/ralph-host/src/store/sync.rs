@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::crew::{self, Begun};
+use crate::crew::{self, PoolJobHandle};
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
@@ -29,9 +29,9 @@ pub(super) fn directory(directory: &File) -> io::Result<()> {
 /// A sync that goes on in the background. Whatever depends on it waits first.
 #[derive(Debug, Default)]
 #[must_use = "nothing that depends on it may happen before `wait`"]
-pub struct Syncing(Option<Begun<io::Result<()>>>);
+pub struct BackgroundSync(Option<PoolJobHandle<io::Result<()>>>);
 
-impl Syncing {
+impl BackgroundSync {
     /// Begin to bring what was written to `file` to the disk.
     pub(super) fn data(file: &File) -> io::Result<Self> {
         let file = file.try_clone()?;

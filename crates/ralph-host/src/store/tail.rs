@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use ralph_core::cycle::Entry;
+use ralph_core::cycle::JournalEntry;
 
 use super::journal::{JournalError, NAME, entry_at};
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 
 /// Bytes that are read at once.
 const CHUNK: usize = 256 * 1024;
@@ -25,11 +25,11 @@ pub struct JournalTail {
 
 /// Result of one look at the journal.
 #[derive(Debug, Default)]
-pub struct Fresh {
+pub struct NewJournalRecords {
     /// The journal is another one than before: forget what was read of the old one.
     pub restarted: bool,
     /// Records that were not there at the last look.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// Set when the journal may have more records that can be read at once.
     pub more: bool,
 }
@@ -42,18 +42,18 @@ impl JournalTail {
 
     /// Read the next piece of new records. An unfinished line and the room behind the last line are left
     /// for later. Nothing is changed.
-    pub fn look(&mut self) -> Result<Fresh, JournalError> {
-        let failed = |e| FileError::io(Action::Read, &self.path)(e);
+    pub fn look(&mut self) -> Result<NewJournalRecords, JournalError> {
+        let failed = |e| FileError::io(FileAction::Read, &self.path)(e);
         let meta = match std::fs::metadata(&self.path) {
             Ok(meta) => meta,
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 let restarted = self.file.take().is_some();
                 (self.offset, self.line) = (0, 0);
-                return Ok(Fresh { restarted, ..Fresh::default() });
+                return Ok(NewJournalRecords { restarted, ..NewJournalRecords::default() });
             }
             Err(e) => return Err(failed(e).into()),
         };
-        let mut fresh = Fresh::default();
+        let mut fresh = NewJournalRecords::default();
         if self.file.is_none() || meta.ino() != self.inode || meta.len() < self.offset {
             fresh.restarted = self.file.is_some();
             self.file = Some(File::open(&self.path).map_err(failed)?);
@@ -85,13 +85,13 @@ impl JournalTail {
 
 #[cfg(test)]
 mod tests {
-    use ralph_core::cycle::Record;
+    use ralph_core::cycle::JournalRecord;
 
     use super::super::{Durability, Journal};
     use super::*;
 
     fn append(journal: &mut Journal, n: u32) {
-        let record = Record::Indexed { iteration: n };
+        let record = JournalRecord::Indexed { iteration: n };
         journal.append(format!("t{n}"), record, Durability::Eventual).unwrap();
     }
 

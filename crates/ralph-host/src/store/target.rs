@@ -4,24 +4,24 @@ use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 
 /// As many links as Linux follows.
 const MOST_LINKS: usize = 40;
 
 /// File that a path leads to after all links.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct LinkTarget {
     /// Path without links.
     pub(super) path: PathBuf,
     /// Metadata of the file; `None` when it does not exist.
     pub(super) meta: Option<Metadata>,
 }
 
-impl Target {
+impl LinkTarget {
     /// Follow `path` to a regular file, or to a place where one can be made. A link to nothing is
     /// an error: more likely a disk is missing than somebody wants a new file there.
-    pub(super) fn resolve(action: Action, path: &Path) -> Result<Self, FileError> {
+    pub(super) fn resolve(action: FileAction, path: &Path) -> Result<Self, FileError> {
         let mut place = path.to_owned();
         for links in 0..=MOST_LINKS {
             let meta = match fs::symlink_metadata(&place) {
@@ -63,13 +63,13 @@ pub(super) fn directory_of(path: &Path) -> &Path {
 
 /// All bytes of a file; `None` when there is no such file.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    let target = Target::resolve(Action::Read, path)?;
+    let target = LinkTarget::resolve(FileAction::Read, path)?;
     let Some(meta) = target.meta else { return Ok(None) };
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0));
     match File::open(&target.path).and_then(|mut file| file.read_to_end(&mut bytes)) {
         Ok(_) => Ok(Some(bytes)),
         // Removed since we looked.
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(FileError::io(Action::Read, path)(e)),
+        Err(e) => Err(FileError::io(FileAction::Read, path)(e)),
     }
 }

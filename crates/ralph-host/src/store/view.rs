@@ -5,13 +5,13 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use ralph_core::dashboard::redact::OpenKey;
+use ralph_core::dashboard::redact::OpenPemKey;
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat, renameat_with};
 use rustix::io::Errno;
 
 use super::atomic::TEMP_PREFIX;
 use super::target::directory_of;
-use crate::file_error::{Action, FileError};
+use crate::file_error::{FileAction, FileError};
 use crate::redaction::{hide_lines, redactor};
 
 /// Names that are tried before one is used twice.
@@ -31,7 +31,7 @@ pub fn is_spare(path: &Path) -> bool {
 /// Put `bytes` in the place of the file `path`, with the directories it needs. A reader sees the old
 /// file or the new one; after a power failure it may be neither.
 pub fn put_view(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    put(path, bytes).map_err(FileError::io(Action::Write, path))
+    put(path, bytes).map_err(FileError::io(FileAction::Write, path))
 }
 
 fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -63,7 +63,7 @@ pub fn swap_view(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     // There is none yet, or the system cannot do that.
     swapped
         .or_else(|_| renameat(CWD, &spare, CWD, path))
-        .map_err(|e| FileError::io(Action::Write, path)(e.into()))
+        .map_err(|e| FileError::io(FileAction::Write, path)(e.into()))
 }
 
 /// Whether this is a file and nothing else, and has no other name.
@@ -74,10 +74,10 @@ fn is_ours(found: &Metadata) -> bool {
 /// Add lines to the end of the log `path`, with the directories it needs: without secrets, and for its
 /// owner alone.
 pub fn add_to_view(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let bytes = hide_lines(bytes, &redactor(), &mut OpenKey::default());
+    let bytes = hide_lines(bytes, &redactor(), &mut OpenPemKey::default());
     let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(path);
     let added = with_directory(path, open).and_then(|mut file| file.write_all(&bytes));
-    added.map_err(FileError::io(Action::Write, path))
+    added.map_err(FileError::io(FileAction::Write, path))
 }
 
 /// Write `bytes` over what is in the file `path`, with the directories it needs. For notes of one
@@ -107,7 +107,7 @@ pub fn write_over(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if was > length { file.set_len(length) } else { Ok(()) }
     };
-    write().map_err(FileError::io(Action::Write, path))
+    write().map_err(FileError::io(FileAction::Write, path))
 }
 
 /// Make a note that is written over say nothing. It stays, and is not even empty: to make, to remove
@@ -138,7 +138,7 @@ pub fn put_aside(path: &Path, aside: &Path) -> Result<PathBuf, FileError> {
         create_dir_all(directory_of(&free))?;
         rename(path, &free)
     };
-    move_it().map_err(FileError::io(Action::Write, path))?;
+    move_it().map_err(FileError::io(FileAction::Write, path))?;
     Ok(free)
 }
 
@@ -157,7 +157,9 @@ pub fn free_name(path: &Path) -> PathBuf {
 /// Remove a view. One that is not there is removed already.
 pub fn drop_view(path: &Path) -> Result<(), FileError> {
     match std::fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(FileError::io(Action::Write, path)(e)),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(FileError::io(FileAction::Write, path)(e))
+        }
         _ => Ok(()),
     }
 }

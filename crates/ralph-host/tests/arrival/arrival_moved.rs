@@ -1,7 +1,7 @@
 //! The rows of a branch that the person moved.
 
-use ralph_core::cycle::{ArrivalWait, OnMissing, Record};
-use ralph_host::git::{ArrivalOutcome, ReplayGates};
+use ralph_core::cycle::{ArrivalWait, JournalRecord, MissingWorkAnswer};
+use ralph_host::git::{ArrivalOutcome, ReplayGateResult};
 
 use crate::stage::{PLAN, Stage, lines};
 
@@ -40,7 +40,7 @@ fn waiting_commits_are_replayed_onto_the_persons() {
     assert_eq!(body("HEAD"), body(&second));
     assert_eq!(stage.status(), ["?? new.txt"]);
     let replay = stage.host.records.iter().find_map(|record| match record {
-        Record::Replayed(replay) => Some(replay),
+        JournalRecord::Replayed(replay) => Some(replay),
         _ => None,
     });
     let gated: Vec<bool> = replay.unwrap().commits.iter().map(|c| c.gated_before_replay).collect();
@@ -88,10 +88,10 @@ fn red_gates_wait_and_move_nothing() {
     let mut stage = Stage::new();
     let tip = stage.land(&[("a.txt", Some("one\n"))]);
     let mine = person_commits(&stage, "b.txt", "mine\n");
-    stage.host.gates = ReplayGates::Red(vec!["test".into()]);
+    stage.host.gates = ReplayGateResult::Red(vec!["test".into()]);
     assert_eq!(stage.waits(), ArrivalWait::RedGates { failed: vec!["test".into()] });
     assert_eq!((stage.at("main"), stage.tip()), (mine, tip));
-    stage.host.gates = ReplayGates::Green;
+    stage.host.gates = ReplayGateResult::Green;
     stage.arrives();
 }
 
@@ -140,7 +140,7 @@ fn a_reset_branch_waits_until_the_person_wants_the_rest() {
         ArrivalWait::Rewritten { missing: vec!["task-01ATTEMPT0001".into()] }
     );
     assert_eq!(stage.at("main"), base);
-    assert_eq!(stage.arrive_with(OnMissing::BringRest), ArrivalOutcome::Complete);
+    assert_eq!(stage.arrive_with(MissingWorkAnswer::BringRest), ArrivalOutcome::Complete);
     assert_eq!((stage.at("main~1"), stage.project.read("b.txt")), (base, "two\n".into()));
     assert_eq!(stage.project.read("a.txt"), lines("a.txt"), "the missing task is done again");
     assert!(stage.line.is_settled());

@@ -3,7 +3,7 @@
 use std::fs;
 
 use ralph_core::cycle::{
-    ArrivalIntent, ArrivalWait, CommitReplay, Record, RiddenFile, StagedEntry, TakenOverFile,
+    ArrivalIntent, ArrivalWait, CommitReplay, JournalRecord, RiddenFile, StagedEntry, TakenOverFile,
 };
 use ralph_host::git::{ArrivalError, GitError, RecoveredArrival};
 
@@ -21,7 +21,7 @@ fn begun() -> (Stage, ArrivalIntent) {
     ]);
     let paths = ["a.txt", "b.txt", "c.txt", "new/run.sh"].map(str::to_owned).to_vec();
     let intent = ArrivalIntent { old, new, paths, ..ArrivalIntent::default() };
-    stage.line.add(&Record::ArrivalIntent(intent.clone()), |_| None);
+    stage.line.add(&JournalRecord::ArrivalIntent(intent.clone()), |_| None);
     (stage, intent)
 }
 
@@ -139,7 +139,7 @@ fn ridden_entries_come_back_or_are_finished() {
         let paths = vec!["a.txt".to_owned(), PLAN.to_owned()];
         let intent =
             ArrivalIntent { old, new: new.clone(), paths, rides, ..ArrivalIntent::default() };
-        stage.line.add(&Record::ArrivalIntent(intent), |_| None);
+        stage.line.add(&JournalRecord::ArrivalIntent(intent), |_| None);
         let blob = stage.at(&format!("{new}:{PLAN}"));
         stage.git(["update-index", "--cacheinfo", &format!("100644,{blob},{PLAN}")]);
         if arrived {
@@ -172,7 +172,7 @@ fn a_killed_replay_is_journalled_or_dropped() {
             vec![ralph_core::cycle::ReplayedCommit { old, new, gated_before_replay: false }];
         let missing = Vec::new();
         let replay = CommitReplay { onto, old_tip, tip: tip.clone(), commits, missing };
-        stage.line.add(&Record::ReplayIntent(replay), |_| None);
+        stage.line.add(&JournalRecord::ReplayIntent(replay), |_| None);
         if moved {
             stage.git(["update-ref", "refs/ralph/r1/tip", &tip]);
         }

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use ralph_core::cycle::{ArrivalTarget, ArrivalWait, Record};
+use ralph_core::cycle::{ArrivalTarget, ArrivalWait, JournalRecord};
 
 use crate::stage::{Stage, edited, lines};
 
@@ -31,7 +31,9 @@ fn commits_arrive_beside_all_kinds_of_work() {
     let mode = std::fs::metadata(stage.project.path("sub/run.sh")).unwrap().permissions().mode();
     assert_eq!(mode & 0o111, 0o111);
     assert_eq!(stage.status(), ["MM b.txt", " M c.txt", "?? new.txt", "!! x.ignored"]);
-    let [Record::ArrivalIntent(intent), Record::Arrived(arrived)] = &stage.host.records[..] else {
+    let [JournalRecord::ArrivalIntent(intent), JournalRecord::Arrived(arrived)] =
+        &stage.host.records[..]
+    else {
         panic!("{:?}", stage.host.records);
     };
     assert_eq!(

@@ -1,6 +1,6 @@
 //! `ralph land --no-commit`, `--branch NAME` and `--discard`.
 
-use ralph_core::cycle::{ArrivalIntent, ArrivalWait, ArrivalWay, Record};
+use ralph_core::cycle::{ArrivalIntent, ArrivalWait, ArrivalWay, JournalRecord};
 use ralph_host::git::ArrivalOutcome;
 
 use crate::stage::{PLAN, Stage, edited, lines};
@@ -69,7 +69,7 @@ fn half_of_the_files_are_put_back() {
     let new = stage.land(&[("a.txt", Some("one\n")), ("b.txt", Some("two\n"))]);
     let way = ArrivalWay::FilesOnly;
     let intent = ArrivalIntent { way, old, new, ..ArrivalIntent::default() };
-    stage.line.add(&Record::ArrivalIntent(intent), |_| None);
+    stage.line.add(&JournalRecord::ArrivalIntent(intent), |_| None);
     let before = stage.picture().files;
     stage.write("a.txt", "one\n");
     std::fs::remove_file(stage.project.path("b.txt")).unwrap();

@@ -9,13 +9,14 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ralph_core::cycle::{
-    ArrivalLine, ArrivalTarget, ArrivalWait, LandedAttempt, OnMissing, Record, TakenOverFile,
-    TipStart,
+    ArrivalLine, ArrivalTarget, ArrivalWait, JournalRecord, LandedAttempt, MissingWorkAnswer,
+    TakenOverFile, TipStart,
 };
 use ralph_host::git::{
-    ArrivalError, ArrivalHost, ArrivalOutcome, LedgerMerge, LedgerPaths, Oid, ReplayGates, Repo,
+    ArrivalError, ArrivalHost, ArrivalOutcome, LedgerMerge, LedgerPaths, Oid, ReplayGateResult,
+    Repo,
 };
-use ralph_host::proc::Runner;
+use ralph_host::proc::JobRunner;
 use ralph_testkit::TestProject;
 
 pub(crate) const PLAN: &str = "ralph/plan.jsonl";
@@ -25,7 +26,7 @@ static STAGES: AtomicU32 = AtomicU32::new(0);
 /// Home, the runner and the journal of a run.
 pub(crate) struct Stage {
     pub(crate) project: TestProject,
-    runner: Runner,
+    runner: JobRunner,
     pub(crate) line: ArrivalLine,
     pub(crate) host: TestHost,
     landings: u32,
@@ -33,17 +34,17 @@ pub(crate) struct Stage {
 
 /// A journal in memory, with answers for gates and plans.
 pub(crate) struct TestHost {
-    pub(crate) records: Vec<Record>,
-    pub(crate) gates: ReplayGates,
+    pub(crate) records: Vec<JournalRecord>,
+    pub(crate) gates: ReplayGateResult,
     pub(crate) gated: Vec<String>,
     pub(crate) accepted: BTreeSet<String>,
 }
 
 impl ArrivalHost for TestHost {
-    fn record(&mut self, record: Record) -> Result<(), ArrivalError> {
+    fn record(&mut self, record: JournalRecord) -> Result<(), ArrivalError> {
         // What cannot be read back is lost.
         let json = serde_json::to_string(&record).unwrap();
-        assert_eq!(serde_json::from_str::<Record>(&json).unwrap(), record);
+        assert_eq!(serde_json::from_str::<JournalRecord>(&json).unwrap(), record);
         self.records.push(record);
         Ok(())
     }
@@ -55,7 +56,7 @@ impl ArrivalHost for TestHost {
         Ok(bytes)
     }
 
-    fn gate_replay(&mut self, commit: &Oid) -> Result<ReplayGates, ArrivalError> {
+    fn gate_replay(&mut self, commit: &Oid) -> Result<ReplayGateResult, ArrivalError> {
         self.gated.push(commit.to_string());
         Ok(self.gates.clone())
     }
@@ -74,7 +75,7 @@ impl Stage {
         }
         let number = STAGES.fetch_add(1, Ordering::Relaxed);
         let run = format!("run-{}-{number}", std::process::id());
-        let runner = Runner::with_supervisor(run, std::env::current_exe().unwrap());
+        let runner = JobRunner::with_supervisor(run, std::env::current_exe().unwrap());
         project.write(".gitignore", "*.ignored\n");
         project.write(PLAN, "plan\n");
         for name in ["a.txt", "b.txt", "c.txt"] {
@@ -82,7 +83,7 @@ impl Stage {
         }
         let host = TestHost {
             records: Vec::new(),
-            gates: ReplayGates::Green,
+            gates: ReplayGateResult::Green,
             gated: Vec::new(),
             accepted: BTreeSet::new(),
         };
@@ -178,7 +179,7 @@ impl Stage {
             taken_over: taken.iter().map(content).collect(),
             ..LandedAttempt::default()
         };
-        self.line.add(&Record::Landed(landed), |_| Some(format!("task-{attempt}")));
+        self.line.add(&JournalRecord::Landed(landed), |_| Some(format!("task-{attempt}")));
         commit
     }
 
@@ -202,11 +203,11 @@ impl Stage {
 
     #[track_caller]
     pub(crate) fn arrive(&mut self) -> ArrivalOutcome {
-        self.arrive_with(OnMissing::Wait)
+        self.arrive_with(MissingWorkAnswer::Wait)
     }
 
     #[track_caller]
-    pub(crate) fn arrive_with(&mut self, on_missing: OnMissing) -> ArrivalOutcome {
+    pub(crate) fn arrive_with(&mut self, on_missing: MissingWorkAnswer) -> ArrivalOutcome {
         self.act(|repo, line, host| repo.arrive(line, on_missing, host)).unwrap()
     }
 

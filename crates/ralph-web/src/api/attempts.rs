@@ -6,15 +6,15 @@ use ralph_core::cycle::{AttemptSummary, AttemptView};
 use ralph_core::gate::GateCheck;
 use ralph_core::handoff::Handoff;
 use ralph_host::git::{LedgerPaths, Repo};
-use ralph_host::proc::Runner;
+use ralph_host::proc::JobRunner;
 use ralph_host::store;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{limit, text};
-use crate::error::Refusal;
-use crate::http::Request;
-use crate::site::Site;
+use crate::error::HttpRefusal;
+use crate::http::HttpRequest;
+use crate::site::ServerContext;
 use crate::stream::{LogItem, LogOwner};
 
 /// A page of attempts, newest first.
@@ -28,7 +28,11 @@ pub(crate) struct AttemptList {
 }
 
 /// Answer `GET /api/attempts?before=&limit=&task=` with a page of attempts, newest first.
-pub(crate) fn list(site: &Site, request: &Request, _: &str) -> Result<AttemptList, Refusal> {
+pub(crate) fn list(
+    site: &ServerContext,
+    request: &HttpRequest,
+    _: &str,
+) -> Result<AttemptList, HttpRefusal> {
     let inner = site.feed.fresh();
     let all = &inner.history.attempts;
     let end = request.number("before").and_then(|n| usize::try_from(n).ok());
@@ -51,18 +55,18 @@ pub(crate) fn list(site: &Site, request: &Request, _: &str) -> Result<AttemptLis
 }
 
 /// The attempt that an id names; `last` is the newest.
-fn find(site: &Site, id: &str) -> Result<AttemptView, Refusal> {
+fn find(site: &ServerContext, id: &str) -> Result<AttemptView, HttpRefusal> {
     let inner = site.feed.fresh();
     let attempts = &inner.history.attempts;
     let found = match id {
         "last" => attempts.last(),
         id => attempts.iter().rev().find(|view| view.started.attempt == id),
     };
-    found.cloned().ok_or_else(|| Refusal::missing("no attempt has that id"))
+    found.cloned().ok_or_else(|| HttpRefusal::missing("no attempt has that id"))
 }
 
 /// The attempt that an id names, with the excerpts of its gates, which the journal has.
-fn find_with_excerpts(site: &Site, id: &str) -> Result<AttemptView, Refusal> {
+fn find_with_excerpts(site: &ServerContext, id: &str) -> Result<AttemptView, HttpRefusal> {
     let mut view = find(site, id)?;
     if let Some(verdict) = &mut view.verdict
         && let Some(whole) = site.verdict(&view.started.attempt)?
@@ -84,7 +88,11 @@ pub(crate) struct AttemptPage {
 }
 
 /// Answer `GET /api/attempts/{id}` with one attempt.
-pub(crate) fn one(site: &Site, _: &Request, id: &str) -> Result<AttemptPage, Refusal> {
+pub(crate) fn one(
+    site: &ServerContext,
+    _: &HttpRequest,
+    id: &str,
+) -> Result<AttemptPage, HttpRefusal> {
     let view = find_with_excerpts(site, id)?;
     let attempt = view.summary(&site.running());
     let claim_words = attempt.claim.as_ref().map(ToString::to_string);
@@ -100,17 +108,21 @@ pub(crate) struct PromptAnswer {
 }
 
 /// Answer `GET /api/attempts/{id}/prompt` with the prompt of an attempt.
-pub(crate) fn prompt(site: &Site, _: &Request, id: &str) -> Result<PromptAnswer, Refusal> {
+pub(crate) fn prompt(
+    site: &ServerContext,
+    _: &HttpRequest,
+    id: &str,
+) -> Result<PromptAnswer, HttpRefusal> {
     let view = find(site, id)?;
-    let log = view.started.log.ok_or_else(|| Refusal::missing("it has no log"))?;
+    let log = view.started.log.ok_or_else(|| HttpRefusal::missing("it has no log"))?;
     let path = Path::new(&log).with_extension("prompt.md");
     Ok(PromptAnswer { text: file(site, &path.to_string_lossy())? })
 }
 
-fn file(site: &Site, relative: &str) -> Result<String, Refusal> {
-    let gone = || Refusal::missing("logs are kept for a while only, and this one is gone");
+fn file(site: &ServerContext, relative: &str) -> Result<String, HttpRefusal> {
+    let gone = || HttpRefusal::missing("logs are kept for a while only, and this one is gone");
     let path = site.inside(relative).ok_or_else(gone)?;
-    let bytes = store::read(&path).map_err(|e| Refusal::broken(&site.project, e))?;
+    let bytes = store::read(&path).map_err(|e| HttpRefusal::broken(&site.project, e))?;
     Ok(text(&bytes.ok_or_else(gone)?))
 }
 
@@ -131,21 +143,29 @@ pub(crate) struct StreamPage {
 }
 
 /// `GET /api/attempts/{id}/stream?after=&limit=`: items from a number on.
-pub(crate) fn stream(site: &Site, request: &Request, id: &str) -> Result<StreamPage, Refusal> {
+pub(crate) fn stream(
+    site: &ServerContext,
+    request: &HttpRequest,
+    id: &str,
+) -> Result<StreamPage, HttpRefusal> {
     stream_of(site, request, &LogOwner::from(&find(site, id)?))
 }
 
 /// `GET /api/agents/{id}/stream?after=&limit=`: the same for an agent of a stage.
 pub(crate) fn agent_stream(
-    site: &Site,
-    request: &Request,
+    site: &ServerContext,
+    request: &HttpRequest,
     id: &str,
-) -> Result<StreamPage, Refusal> {
+) -> Result<StreamPage, HttpRefusal> {
     let of = site.feed.fresh().agents.find(id).map(LogOwner::from);
-    stream_of(site, request, &of.ok_or_else(|| Refusal::missing("no agent has that id"))?)
+    stream_of(site, request, &of.ok_or_else(|| HttpRefusal::missing("no agent has that id"))?)
 }
 
-fn stream_of(site: &Site, request: &Request, of: &LogOwner) -> Result<StreamPage, Refusal> {
+fn stream_of(
+    site: &ServerContext,
+    request: &HttpRequest,
+    of: &LogOwner,
+) -> Result<StreamPage, HttpRefusal> {
     let most = limit(request, 200);
     let asked = request.number("after").and_then(|n| usize::try_from(n).ok());
     let page = site.with_log(of, |log| {
@@ -156,7 +176,7 @@ fn stream_of(site: &Site, request: &Request, of: &LogOwner) -> Result<StreamPage
         let (next, left_out) = (from + items.len(), log.left_out);
         StreamPage { attempt: of.id.clone(), from, next, total, left_out, items }
     });
-    page.ok_or_else(|| Refusal::missing("logs are kept for a while only, and this one is gone"))
+    page.ok_or_else(|| HttpRefusal::missing("logs are kept for a while only, and this one is gone"))
 }
 
 /// Results of the gates on an attempt.
@@ -183,7 +203,11 @@ struct GateOutput {
 }
 
 /// Answer `GET /api/attempts/{id}/gates` with the results of the gates.
-pub(crate) fn gates(site: &Site, _: &Request, id: &str) -> Result<GatesAnswer, Refusal> {
+pub(crate) fn gates(
+    site: &ServerContext,
+    _: &HttpRequest,
+    id: &str,
+) -> Result<GatesAnswer, HttpRefusal> {
     let Some(verdict) = find_with_excerpts(site, id)?.verdict else {
         return Ok(GatesAnswer::default());
     };
@@ -209,16 +233,20 @@ pub(crate) struct DiffAnswer {
 }
 
 /// Answer `GET /api/attempts/{id}/diff` with the changes of an attempt.
-pub(crate) fn diff(site: &Site, _: &Request, id: &str) -> Result<DiffAnswer, Refusal> {
+pub(crate) fn diff(
+    site: &ServerContext,
+    _: &HttpRequest,
+    id: &str,
+) -> Result<DiffAnswer, HttpRefusal> {
     let view = find(site, id)?;
     let (Some(kept), Some(git_dir)) = (view.fate.kept(), site.project.git_dir()) else {
         return Ok(DiffAnswer::default());
     };
-    let runner = Runner::new(format!("web-{}", site.ulid()));
+    let runner = JobRunner::new(format!("web-{}", site.ulid()));
     let ledger = LedgerPaths::with_plan(&site.snapshot().plan.shown);
     let patch = Repo::open(site.root(), git_dir, &runner, &ledger)
         .and_then(|repo| repo.patch_of(kept))
-        .map_err(|e| Refusal::broken(&site.project, e))?;
+        .map_err(|e| HttpRefusal::broken(&site.project, e))?;
     Ok(DiffAnswer { kept_as: Some(kept.to_owned()), patch: text(&patch) })
 }
 
@@ -231,9 +259,13 @@ pub(crate) struct HandoffAnswer {
 }
 
 /// Answer `GET /api/attempts/{id}/handoff` with the handoff of an attempt.
-pub(crate) fn handoff(site: &Site, _: &Request, id: &str) -> Result<HandoffAnswer, Refusal> {
+pub(crate) fn handoff(
+    site: &ServerContext,
+    _: &HttpRequest,
+    id: &str,
+) -> Result<HandoffAnswer, HttpRefusal> {
     let path = find(site, id)?.backend.and_then(|end| end.handoff);
-    let path = path.ok_or_else(|| Refusal::missing("it left no handoff"))?;
+    let path = path.ok_or_else(|| HttpRefusal::missing("it left no handoff"))?;
     let handoff = serde_json::from_str(&file(site, &path)?).ok();
     Ok(HandoffAnswer { file: path, handoff })
 }

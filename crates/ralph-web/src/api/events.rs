@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::limit;
-use crate::error::Refusal;
-use crate::http::Request;
-use crate::site::Site;
+use crate::error::HttpRefusal;
+use crate::http::HttpRequest;
+use crate::site::ServerContext;
 
 /// Page of events, with the range that can be asked for.
 #[derive(Serialize, JsonSchema)]
@@ -22,7 +22,11 @@ pub(crate) struct EventPage {
 }
 
 /// `GET /api/events?before=&after=&limit=`: oldest first; without a number, the newest.
-pub(crate) fn page(site: &Site, request: &Request, _: &str) -> Result<EventPage, Refusal> {
+pub(crate) fn page(
+    site: &ServerContext,
+    request: &HttpRequest,
+    _: &str,
+) -> Result<EventPage, HttpRefusal> {
     let most = limit(request, 100);
     let mut inner = site.feed.fresh();
     let page = match request.number("after") {

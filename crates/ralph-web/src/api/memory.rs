@@ -1,19 +1,19 @@
 //! Knowledge index, notes, progress log and handoffs.
 
-use ralph_core::cycle::Unindexed;
+use ralph_core::cycle::UnindexedWork;
 use ralph_core::memory::ProgressEntry;
-use ralph_core::memory::index::{Item, MARKDOWN_FILE, knowledge};
+use ralph_core::memory::index::{KnowledgeItem, MARKDOWN_FILE, knowledge};
 use ralph_core::prompt::PastHandoff;
 use ralph_host::handoff_files;
-use ralph_host::knowledge_files::Snapshot;
+use ralph_host::knowledge_files::KnowledgeSnapshot;
 use ralph_host::store;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::limit;
-use crate::error::Refusal;
-use crate::http::Request;
-use crate::site::Site;
+use crate::error::HttpRefusal;
+use crate::http::HttpRequest;
+use crate::site::ServerContext;
 
 /// Entries of the progress log that are told.
 const LOG: usize = 100;
@@ -22,13 +22,13 @@ const LOG: usize = 100;
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct MemoryAnswer {
     /// The knowledge index, with what was superseded.
-    knowledge: Vec<Item>,
+    knowledge: Vec<KnowledgeItem>,
     /// Why a part of the index was left out.
     damage: Option<String>,
     /// Notes of the operator that wait for the next prompt.
     notes: Vec<String>,
     /// Handoffs that are not in the index yet.
-    unindexed: Unindexed,
+    unindexed: UnindexedWork,
     /// The newest entries of the progress log, newest first.
     progress: Vec<ProgressEntry>,
     /// Number of all entries in the progress log.
@@ -43,9 +43,13 @@ struct ProgressLog {
 }
 
 /// `GET /api/memory`: the knowledge index, notes that wait, the newest of the progress log.
-pub(crate) fn memory(site: &Site, _: &Request, _: &str) -> Result<MemoryAnswer, Refusal> {
-    let snapshot = Snapshot::take(&site.project.ledger_root(MARKDOWN_FILE))
-        .map_err(|e| Refusal::broken(&site.project, e))?;
+pub(crate) fn memory(
+    site: &ServerContext,
+    _: &HttpRequest,
+    _: &str,
+) -> Result<MemoryAnswer, HttpRefusal> {
+    let snapshot = KnowledgeSnapshot::take(&site.project.ledger_root(MARKDOWN_FILE))
+        .map_err(|e| HttpRefusal::broken(&site.project, e))?;
     let known = knowledge(snapshot.files());
     let path = site.project.ledger_file(".ralph/progress-log.json");
     let log = store::read(&path).ok().flatten().unwrap_or_default();
@@ -73,9 +77,13 @@ pub(crate) struct HandoffPage {
 }
 
 /// Answer `GET /api/handoffs?before=&limit=` with a page of handoffs, newest first.
-pub(crate) fn handoffs(site: &Site, request: &Request, _: &str) -> Result<HandoffPage, Refusal> {
+pub(crate) fn handoffs(
+    site: &ServerContext,
+    request: &HttpRequest,
+    _: &str,
+) -> Result<HandoffPage, HttpRefusal> {
     let before = request.number("before").unwrap_or(u64::MAX);
     let (handoffs, total) = handoff_files::newest(site.root(), before, limit(request, 20))
-        .map_err(|e| Refusal::broken(&site.project, e))?;
+        .map_err(|e| HttpRefusal::broken(&site.project, e))?;
     Ok(HandoffPage { total, handoffs })
 }

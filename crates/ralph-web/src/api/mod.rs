@@ -9,10 +9,10 @@ pub(crate) mod overview;
 
 use ralph_core::text::clip;
 
-use crate::http::Request;
+use crate::http::HttpRequest;
 use crate::limits;
 
-fn limit(request: &Request, usual: usize) -> usize {
+fn limit(request: &HttpRequest, usual: usize) -> usize {
     let asked = request.number("limit").and_then(|n| usize::try_from(n).ok());
     asked.unwrap_or(usual).clamp(1, limits::PAGE)
 }

@@ -1,19 +1,21 @@
 //! The whole at a glance: the first screen, the plan, a task, the numbers.
 
-use ralph_core::dashboard::{self, Board, Numbers, Span, SpecNow, State, TaskPage};
+use ralph_core::dashboard::{
+    self, DashboardState, SpecNow, TaskBoard, TaskPage, TimelineSpan, WorkNumbers,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::limit;
-use crate::error::Refusal;
-use crate::http::Request;
-use crate::site::Site;
+use crate::error::HttpRefusal;
+use crate::http::HttpRequest;
+use crate::site::ServerContext;
 
 /// The first screen, with what only the server knows.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StateAnswer {
     #[serde(flatten)]
-    state: State,
+    state: DashboardState,
     /// The spec that `construct` or `agent` works on.
     spec_now: Option<SpecNow>,
     /// Files that cannot be read, a sentence each.
@@ -32,7 +34,11 @@ struct EventRange {
 }
 
 /// Answer `GET /api/state` with the first screen of the dashboard.
-pub(crate) fn state(site: &Site, _: &Request, _: &str) -> Result<StateAnswer, Refusal> {
+pub(crate) fn state(
+    site: &ServerContext,
+    _: &HttpRequest,
+    _: &str,
+) -> Result<StateAnswer, HttpRefusal> {
     let seen = site.snapshot();
     let speaker = site.feed.fresh().speaker();
     let meter = site.meter(speaker.as_ref());
@@ -51,9 +57,9 @@ pub(crate) fn state(site: &Site, _: &Request, _: &str) -> Result<StateAnswer, Re
 
 /// Page of the plan, with the name of its file.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct PlanAnswer {
+pub(crate) struct PlanBoardAnswer {
     #[serde(flatten)]
-    board: Board,
+    board: TaskBoard,
     /// Why the plan cannot be read.
     problem: Option<String>,
     /// Path of the plan file.
@@ -61,7 +67,11 @@ pub(crate) struct PlanAnswer {
 }
 
 /// Answer `GET /api/plan?offset=&limit=` with a page of the plan.
-pub(crate) fn plan(site: &Site, request: &Request, _: &str) -> Result<PlanAnswer, Refusal> {
+pub(crate) fn plan(
+    site: &ServerContext,
+    request: &HttpRequest,
+    _: &str,
+) -> Result<PlanBoardAnswer, HttpRefusal> {
     let seen = site.snapshot();
     let offset = request.number("offset").and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
     let inner = site.feed.fresh();
@@ -71,30 +81,38 @@ pub(crate) fn plan(site: &Site, request: &Request, _: &str) -> Result<PlanAnswer
     if problem.is_some() {
         board.stage = dashboard::UNREADABLE;
     }
-    Ok(PlanAnswer { board, problem, file: seen.plan.shown.clone() })
+    Ok(PlanBoardAnswer { board, problem, file: seen.plan.shown.clone() })
 }
 
 /// Answer `GET /api/tasks/{id}` with one task and its attempts.
-pub(crate) fn task(site: &Site, _: &Request, id: &str) -> Result<TaskPage, Refusal> {
+pub(crate) fn task(
+    site: &ServerContext,
+    _: &HttpRequest,
+    id: &str,
+) -> Result<TaskPage, HttpRefusal> {
     let seen = site.snapshot();
     let inner = site.feed.fresh();
     let page = dashboard::task_page(&seen.plan.plan, &inner.history, &seen.running, id);
-    page.ok_or_else(|| Refusal::missing("no task has that id"))
+    page.ok_or_else(|| HttpRefusal::missing("no task has that id"))
 }
 
 /// The numbers, with what ran when.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct NumbersAnswer {
     #[serde(flatten)]
-    numbers: Numbers,
+    numbers: WorkNumbers,
     /// Runs, stages, attempts, consultations and waits with their times, oldest first.
-    timeline: Vec<Span>,
+    timeline: Vec<TimelineSpan>,
     /// Time of this answer.
     now: String,
 }
 
 /// Answer `GET /api/numbers` with the numbers and the timeline.
-pub(crate) fn numbers(site: &Site, request: &Request, _: &str) -> Result<NumbersAnswer, Refusal> {
+pub(crate) fn numbers(
+    site: &ServerContext,
+    request: &HttpRequest,
+    _: &str,
+) -> Result<NumbersAnswer, HttpRefusal> {
     let inner = site.feed.fresh();
     Ok(NumbersAnswer {
         numbers: dashboard::numbers(&inner.history),

@@ -1,7 +1,7 @@
 //! What the API promises to whoever scripts it.
 
 use crate::site::{Site, await_hello, ids, noted, run};
-use ralph_core::cycle::{PlanAmended, Record};
+use ralph_core::cycle::{AmendmentRecord, JournalRecord};
 use ralph_core::plan::AmendmentOutcome;
 use serde_json::json;
 
@@ -207,8 +207,8 @@ fn changes_of_the_plan_by_an_agent_are_on_the_first_screen() {
         ..AmendmentOutcome::default()
     };
     let (attempt, task) = ("01J".to_owned(), "t-aaaa".to_owned());
-    let amended = PlanAmended { attempt, iteration: 1, task, outcomes: vec![removed] };
-    site.journal(vec![run(), Record::Amended(amended)]);
+    let amended = AmendmentRecord { attempt, iteration: 1, task, outcomes: vec![removed] };
+    site.journal(vec![run(), JournalRecord::Amended(amended)]);
     let state = site.get("/api/state").json();
     assert_eq!(state["amendments"][0]["words"], "removed t-cccc multiply (not needed)");
     assert_eq!(state["amendments"][0]["by_task"], "t-aaaa");

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::time::Duration;
 
 use crate::site::{Site, await_hello, bind, noted, options, run};
-use ralph_web::{Options, Remote};
+use ralph_web::{RemoteAccess, ServerOptions};
 
 #[test]
 fn nothing_is_answered_without_the_token_also_on_this_machine() {
@@ -218,11 +218,11 @@ fn whoever_says_nothing_is_not_waited_for_and_does_not_keep_others_out() {
 #[test]
 fn an_address_of_the_network_needs_a_second_word() {
     let place = tempfile::tempdir().unwrap();
-    let all = Options { bind: IpAddr::V4(Ipv4Addr::UNSPECIFIED), ..options() };
+    let all = ServerOptions { bind: IpAddr::V4(Ipv4Addr::UNSPECIFIED), ..options() };
     let error = bind(place.path(), all.clone()).err().unwrap();
     assert!(error.to_string().contains("other machines"), "{error}");
     assert!(error.hint().unwrap().contains("--allow-remote"));
-    assert!(bind(place.path(), Options { remote: Remote::Allow, ..all }).is_ok());
+    assert!(bind(place.path(), ServerOptions { remote: RemoteAccess::Allow, ..all }).is_ok());
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn the_token_and_the_page_that_leads_to_it_are_for_their_owner_alone() {
     assert!(!server.address().contains("token"));
     let link = server.link();
     drop(server);
-    let again = bind(place.path(), Options { new_token: true, ..options() }).unwrap();
+    let again = bind(place.path(), ServerOptions { new_token: true, ..options() }).unwrap();
     let token = |link: &str| link.split("token=").nth(1).map(str::to_owned);
     assert_ne!(token(&link), token(&again.link()), "links from before open nothing any more");
     assert!(token(&link).is_some_and(|token| token.len() >= 32), "{link}");

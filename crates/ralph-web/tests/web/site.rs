@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ralph_core::cycle::{Entry, JOURNAL_FORM, Record, Remark, RunStart};
+use ralph_core::cycle::{JOURNAL_FORM, JournalEntry, JournalRecord, Remark, RunStart};
 use ralph_host::clock::Clock;
-use ralph_host::ids::Ids;
+use ralph_host::ids::IdSource;
 use ralph_host::project::Project;
-use ralph_host::store::{Durability, Holder, Journal, Store};
-use ralph_web::{Options, Remote, Server};
+use ralph_host::store::{Durability, Journal, LedgerStore, LockHolder};
+use ralph_web::{RemoteAccess, ServerOptions, WebServer};
 use serde_json::Value;
 
 /// A project with a server.
@@ -39,11 +39,11 @@ impl Answer {
 }
 
 /// How to listen on this machine alone.
-pub(crate) fn options() -> Options {
-    Options {
+pub(crate) fn options() -> ServerOptions {
+    ServerOptions {
         bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
         port: 0,
-        remote: Remote::Refuse,
+        remote: RemoteAccess::Refuse,
         plan: None,
         new_token: false,
     }
@@ -52,11 +52,11 @@ pub(crate) fn options() -> Options {
 /// The project in a directory.
 pub(crate) fn bind(
     root: &std::path::Path,
-    options: Options,
-) -> Result<Server, ralph_web::ServeError> {
+    options: ServerOptions,
+) -> Result<WebServer, ralph_web::ServeError> {
     let project = Project::discover(root).unwrap();
-    let store = Store::new(project.state_dir(), Holder::this_process("now"));
-    Server::bind(project, store, Clock::default(), Ids::seeded(1), Vec::new(), options)
+    let store = LedgerStore::new(project.state_dir(), LockHolder::this_process("now"));
+    WebServer::bind(project, store, Clock::default(), IdSource::seeded(1), Vec::new(), options)
 }
 
 impl Site {
@@ -74,7 +74,7 @@ impl Site {
     }
 
     fn on(place: tempfile::TempDir, port: u16) -> Self {
-        let server = bind(place.path(), Options { port, ..options() }).unwrap();
+        let server = bind(place.path(), ServerOptions { port, ..options() }).unwrap();
         let link = server.link();
         let (address, token) = link.split_once("/?token=").unwrap();
         let port = address.rsplit(':').next().unwrap().parse().unwrap();
@@ -100,11 +100,11 @@ impl Site {
     }
 
     /// Add records to the journal.
-    pub(crate) fn journal(&self, records: Vec<Record>) {
+    pub(crate) fn journal(&self, records: Vec<JournalRecord>) {
         let (mut journal, _) = Journal::open(&self.path(".ralph")).unwrap();
         for record in records {
             let at = "2025-01-20T10:30:00Z".to_owned();
-            let _entry: Entry = journal.append(at, record, Durability::Eventual).unwrap();
+            let _entry: JournalEntry = journal.append(at, record, Durability::Eventual).unwrap();
         }
     }
 
@@ -182,13 +182,13 @@ impl Drop for Site {
 }
 
 /// A record that becomes one event.
-pub(crate) fn noted(message: &str) -> Record {
-    Record::Warned(Remark::new(message))
+pub(crate) fn noted(message: &str) -> JournalRecord {
+    JournalRecord::Warned(Remark::new(message))
 }
 
 /// A run begins.
-pub(crate) fn run() -> Record {
-    Record::RunStarted(RunStart {
+pub(crate) fn run() -> JournalRecord {
+    JournalRecord::RunStarted(RunStart {
         run: "r1".into(),
         command: ralph_core::cycle::RunCommand::Build,
         plan: "ralph/plan.jsonl".into(),

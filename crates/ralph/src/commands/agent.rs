@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ralph_core::config::flag_layer;
-use ralph_core::construct::apply::Existing;
-use ralph_core::inbox::Status;
-use ralph_host::drive::{self, AgentOptions, DriveError, Listener, Planning};
+use ralph_core::construct::apply::ExistingTasks;
+use ralph_core::inbox::InboxStatus;
+use ralph_host::drive::{self, AgentOptions, DriveError, LoopListener, PlanningRequest};
 
 use super::build::{mend_ledger, setup};
 use super::construct::native_plan;
@@ -15,7 +15,7 @@ use super::screen::{ScreenArgs, under_view};
 use super::service::{self, ServiceArgs};
 use super::{first_commit, plan_spec, spec_file};
 use crate::args::PlanArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out;
 
@@ -39,7 +39,7 @@ use crate::out;
 #[command(verbatim_doc_comment, args_conflicts_with_subcommands = true)]
 pub(crate) struct AgentArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<AgentAction>,
     /// Stop after this many specs are complete
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_specs: Option<u32>,
@@ -59,12 +59,12 @@ pub(crate) struct AgentArgs {
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum AgentAction {
     InstallService(ServiceArgs),
 }
 
-pub(crate) fn run(context: &Context, args: &AgentArgs) -> Result<ExitCode, CommandError> {
-    if let Some(Action::InstallService(args)) = &args.action {
+pub(crate) fn run(context: &CommandContext, args: &AgentArgs) -> Result<ExitCode, CommandError> {
+    if let Some(AgentAction::InstallService(args)) = &args.action {
         return service::run(context, args).map(|()| ExitCode::SUCCESS);
     }
     let (view, plan) = (args.stages.common.view(), PlanArgs::default());
@@ -75,9 +75,9 @@ pub(crate) fn run(context: &Context, args: &AgentArgs) -> Result<ExitCode, Comma
 }
 
 fn run_with(
-    context: &Context,
+    context: &CommandContext,
     args: &AgentArgs,
-    listener: &mut dyn Listener,
+    listener: &mut dyn LoopListener,
 ) -> Result<ExitCode, CommandError> {
     let setup = prepare(context, args, listener)?;
     first_commit::ensure(context)?;
@@ -97,10 +97,10 @@ fn run_with(
 
 /// Everything a loop is given, from the plan and the configuration as they are now.
 fn prepare(
-    context: &Context,
+    context: &CommandContext,
     args: &AgentArgs,
-    listener: &mut dyn Listener,
-) -> Result<drive::Setup, CommandError> {
+    listener: &mut dyn LoopListener,
+) -> Result<drive::RunSetup, CommandError> {
     let flags = args.stages.flags();
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
     mend_ledger(context, listener)?;
@@ -112,16 +112,16 @@ fn prepare(
 }
 
 fn dry_run(
-    context: &Context,
+    context: &CommandContext,
     args: &AgentArgs,
-    listener: &mut dyn Listener,
+    listener: &mut dyn LoopListener,
 ) -> Result<ExitCode, CommandError> {
     let most =
         args.max_specs.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
     let pending: Vec<String> = context
         .inbox()?
         .iter()
-        .filter(|entry| entry.status == Status::Pending)
+        .filter(|entry| entry.status == InboxStatus::Pending)
         .map(|entry| entry.spec.clone())
         .take(most)
         .collect();
@@ -135,8 +135,14 @@ fn dry_run(
             Ok(found) => {
                 names.push(spec.clone());
                 let (spec, file) = (Some(found.name), Some(found.file));
-                let existing = Existing::Merge;
-                plannings.push(Planning { spec, file, text: found.text, existing, dry: true });
+                let existing = ExistingTasks::Merge;
+                plannings.push(PlanningRequest {
+                    spec,
+                    file,
+                    text: found.text,
+                    existing,
+                    dry: true,
+                });
             }
             // The agent would call it failed and go on.
             Err(e) => out::warn(format!("{spec} would fail: {}", e.told())),

@@ -6,9 +6,9 @@ use ralph_core::text::nearest;
 use ralph_face::words;
 
 use crate::args::OutputArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// List the attempts of all loops, newest first
 ///
@@ -33,13 +33,13 @@ pub(crate) struct AttemptsArgs {
     output: OutputArgs,
 }
 
-pub(crate) fn run(context: &Context, args: &AttemptsArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &AttemptsArgs) -> Result<(), CommandError> {
     let (history, running) = (context.history()?, context.running());
     let wanted = |view: &&AttemptView| args.task.as_ref().is_none_or(|id| view.started.task == *id);
     let most = args.number.unwrap_or(usize::MAX);
     let newest = history.attempts.iter().rev().filter(wanted).take(most);
     let found: Vec<AttemptSummary> = newest.map(|view| view.summary(&running)).collect();
-    if args.output.render() == Render::Json {
+    if args.output.render() == OutputMode::Json {
         return out::json(&found);
     }
     match (&args.task, found.is_empty()) {

@@ -3,23 +3,23 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use ralph_core::config::{Resolved, flag_layer};
+use ralph_core::config::{ResolvedConfig, flag_layer};
 use ralph_core::cycle::DoneElsewhere;
 use ralph_core::gate;
 use ralph_core::plan::Id;
 use ralph_core::text::nearest;
-use ralph_host::drive::{self, DriveError, Listener, Options, Setup, Signals};
-use ralph_host::project_reader::PlanRead;
+use ralph_host::drive::{self, DriveError, LoopListener, ReceivedSignals, RunOptions, RunSetup};
+use ralph_host::project_reader::LoadedPlan;
 
 use super::build_args::{BuildArgs, StartArgs, StartMode};
 use super::mailbox::LoopCommands;
 use super::screen::under_view;
 use super::{first_commit, plan_spec, preview};
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out;
 
-pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &BuildArgs) -> Result<ExitCode, CommandError> {
     under_view(context, &args.screen, args.common.view(), args.plan(), |listener| {
         run_with(context, args, listener)
     })
@@ -27,9 +27,9 @@ pub(crate) fn run(context: &Context, args: &BuildArgs) -> Result<ExitCode, Comma
 
 /// Run it and let `listener` tell about it.
 pub(crate) fn run_with(
-    context: &Context,
+    context: &CommandContext,
     args: &BuildArgs,
-    listener: &mut dyn Listener,
+    listener: &mut dyn LoopListener,
 ) -> Result<ExitCode, CommandError> {
     let flags = args.flags();
     // What was typed wrong is told as such, before anything is looked at.
@@ -52,7 +52,7 @@ pub(crate) fn run_with(
 }
 
 /// The one task that was asked for is in the plan, or was.
-fn known(task: Option<&str>, file: &PlanRead) -> Result<(), CommandError> {
+fn known(task: Option<&str>, file: &LoadedPlan) -> Result<(), CommandError> {
     let Some(task) = task.filter(|task| !file.plan.knows(&Id::new(*task))) else { return Ok(()) };
     let near = nearest(task, file.plan.tasks.iter().map(|t| t.id.as_str()));
     let error = CommandError::new(format!("{} has no task {}", file.shown, out::clean(task)));
@@ -62,18 +62,18 @@ fn known(task: Option<&str>, file: &PlanRead) -> Result<(), CommandError> {
 
 /// Before anybody reads the plan: what a backend that was interrupted did to it by hand is undone.
 pub(super) fn mend_ledger(
-    context: &Context,
-    listener: &mut dyn Listener,
+    context: &CommandContext,
+    listener: &mut dyn LoopListener,
 ) -> Result<(), CommandError> {
     Ok(drive::mend_ledger(&context.project, &context.store(), &context.clock(), listener)?)
 }
 
 fn run_loop(
-    context: &Context,
+    context: &CommandContext,
     args: &BuildArgs,
-    file: &PlanRead,
-    resolved: &Resolved,
-    listener: &mut dyn Listener,
+    file: &LoadedPlan,
+    resolved: &ResolvedConfig,
+    listener: &mut dyn LoopListener,
 ) -> Result<ExitCode, CommandError> {
     first_commit::ensure(context)?;
     let setup = setup(context, file, resolved, options(args))?;
@@ -86,15 +86,15 @@ fn run_loop(
 }
 
 pub(super) fn setup(
-    context: &Context,
-    file: &PlanRead,
-    resolved: &Resolved,
-    options: Options,
-) -> Result<Setup, CommandError> {
+    context: &CommandContext,
+    file: &LoadedPlan,
+    resolved: &ResolvedConfig,
+    options: RunOptions,
+) -> Result<RunSetup, CommandError> {
     let config = resolved.config.clone();
-    let signals = Signals::listen()
+    let signals = ReceivedSignals::listen()
         .map_err(|e| CommandError::new(format!("cannot listen for signals: {e}")))?;
-    Ok(Setup {
+    Ok(RunSetup {
         project: context.project.clone(),
         gates: gate::resolve(&config, &file.plan),
         config,
@@ -109,8 +109,8 @@ pub(super) fn setup(
 }
 
 /// Return the options of the loop that are not in the configuration.
-pub(super) fn options(args: &BuildArgs) -> Options {
-    Options {
+pub(super) fn options(args: &BuildArgs) -> RunOptions {
+    RunOptions {
         once: args.once,
         resume: args.resume,
         task: args.task.as_deref().map(Id::new),
@@ -122,7 +122,7 @@ pub(super) fn options(args: &BuildArgs) -> Options {
 /// Run `ralph start build` or `ralph start plan`.
 pub(crate) fn start(here: Option<&Path>, args: &StartArgs) -> Result<ExitCode, CommandError> {
     match &args.mode {
-        StartMode::Build(args) => run(&Context::open(here)?, args),
-        StartMode::Plan(args) => plan_spec::run(&Context::open(here)?, args),
+        StartMode::Build(args) => run(&CommandContext::open(here)?, args),
+        StartMode::Plan(args) => plan_spec::run(&CommandContext::open(here)?, args),
     }
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use ralph_core::config::Flag;
+use ralph_core::config::ConfigFlag;
 
 use crate::args::PlanArgs;
 use crate::commands::loop_args::{BranchArgs, LoopArgs, flag};
-use crate::commands::permit::Access;
+use crate::commands::permit::CommandAccess;
 use crate::commands::plan_spec::PlanSpecArgs;
 use crate::commands::screen::ScreenArgs;
 
@@ -69,13 +69,13 @@ impl BuildArgs {
     }
 
     /// The options that set a key of the configuration, which also checks their values.
-    pub(crate) fn flags(&self) -> Vec<Flag> {
+    pub(crate) fn flags(&self) -> Vec<ConfigFlag> {
         let iterations = self.max_iterations.as_deref();
         self.common.flags([flag("--max-iterations", "max_iterations", iterations)])
     }
 
-    pub(crate) fn access(&self) -> Access {
-        if self.dry_run { Access::Look } else { Access::Decide }
+    pub(crate) fn access(&self) -> CommandAccess {
+        if self.dry_run { CommandAccess::Look } else { CommandAccess::Decide }
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) enum StartMode {
 }
 
 impl StartArgs {
-    pub(crate) fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> CommandAccess {
         match &self.mode {
             StartMode::Build(args) => args.access(),
             StartMode::Plan(args) => args.access(),

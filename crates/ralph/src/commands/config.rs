@@ -1,17 +1,17 @@
 //! `ralph config`: the settings, and where each comes from.
 
 use clap::{Args, Subcommand};
-use ralph_core::config::{self, Resolved, Shown, Tier, Value};
-use ralph_core::control::{Command, Setting};
-use ralph_host::config_load::{ProjectText, conf_in_force};
+use ralph_core::config::{self, ConfigRow, ConfigTier, ConfigValue, ResolvedConfig};
+use ralph_core::control::{CheckedSetting, LoopCommand};
+use ralph_host::config_load::{ProjectConfigText, conf_in_force};
 use serde_json::json;
 
-use crate::args::{Common, PlanArgs};
+use crate::args::{CommonArgs, PlanArgs};
 use crate::commands::control;
-use crate::commands::permit::Access;
-use crate::context::Context;
+use crate::commands::permit::CommandAccess;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Show and change the configuration
 ///
@@ -26,13 +26,13 @@ use crate::out::{self, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct ConfigArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     #[command(subcommand)]
-    action: Action,
+    action: ConfigAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ConfigAction {
     /// Show every key with its value and where that comes from
     Show {
         /// Only keys that are set somewhere
@@ -54,30 +54,30 @@ enum Action {
 }
 
 impl ConfigArgs {
-    pub(crate) fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> CommandAccess {
         match self.action {
-            Action::Show { .. } | Action::Get { .. } => Access::Look,
-            Action::Set { .. } => Access::Decide,
+            ConfigAction::Show { .. } | ConfigAction::Get { .. } => CommandAccess::Look,
+            ConfigAction::Set { .. } => CommandAccess::Decide,
         }
     }
 }
 
-pub(crate) fn run(context: &Context, args: ConfigArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: ConfigArgs) -> Result<(), CommandError> {
     let render = args.common.render();
     match args.action {
-        Action::Show { set } => {
+        ConfigAction::Show { set } => {
             let mut rows = resolved(context, &args.common.plan)?.show();
-            rows.retain(|row| !set || row.origin.tier != Tier::Default);
+            rows.retain(|row| !set || row.origin.tier != ConfigTier::Default);
             show(&rows, render)
         }
-        Action::Get { key } => get(&resolved(context, &args.common.plan)?, &key, render),
-        Action::Set { key, value } => set_key(context, &key, &value, render),
+        ConfigAction::Get { key } => get(&resolved(context, &args.common.plan)?, &key, render),
+        ConfigAction::Set { key, value } => set_key(context, &key, &value, render),
     }
 }
 
 /// All layers, the plan's own record included when there is a plan.
-fn resolved(context: &Context, plan: &PlanArgs) -> Result<Resolved, CommandError> {
-    let sources = context.config_sources(ProjectText::OnDisk)?;
+fn resolved(context: &CommandContext, plan: &PlanArgs) -> Result<ResolvedConfig, CommandError> {
+    let sources = context.config_sources(ProjectConfigText::OnDisk)?;
     let resolved = match context.read_plan(plan) {
         Ok(file) => sources.with_plan(&file.shown, &file.plan.config),
         // Settings can be looked at where there is no plan, or none that can be read.
@@ -89,33 +89,38 @@ fn resolved(context: &Context, plan: &PlanArgs) -> Result<Resolved, CommandError
     Ok(resolved)
 }
 
-fn show(rows: &[Shown], render: Render) -> Result<(), CommandError> {
-    if render == Render::Json {
+fn show(rows: &[ConfigRow], render: OutputMode) -> Result<(), CommandError> {
+    if render == OutputMode::Json {
         return out::json(&rows.iter().map(as_json).collect::<Vec<_>>());
     }
     let rows: Vec<Vec<String>> = rows
         .iter()
         .map(|row| {
-            let value = row.value.as_ref().map_or_else(|| "-".to_owned(), Value::to_string);
+            let value = row.value.as_ref().map_or_else(|| "-".to_owned(), ConfigValue::to_string);
             vec![row.key.clone(), out::clip(&value, 48), format!("({})", row.origin)]
         })
         .collect();
     out::print_table(&rows)
 }
 
-fn get(resolved: &Resolved, key: &str, render: Render) -> Result<(), CommandError> {
+fn get(resolved: &ResolvedConfig, key: &str, render: OutputMode) -> Result<(), CommandError> {
     let shown = resolved
         .get(key)
         .map_err(|e| CommandError::new(e.to_string()).hint("`ralph config show` lists all keys"))?;
     match (render, &shown.value) {
-        (Render::Json, _) => out::json(&as_json(&shown)),
-        (Render::People, Some(value)) => out::line(value.to_string()),
-        (Render::People, None) => Err(CommandError::new(format!("`{key}` is not set"))
+        (OutputMode::Json, _) => out::json(&as_json(&shown)),
+        (OutputMode::People, Some(value)) => out::line(value.to_string()),
+        (OutputMode::People, None) => Err(CommandError::new(format!("`{key}` is not set"))
             .hint(format!("for example: ralph config set {key} …"))),
     }
 }
 
-fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<(), CommandError> {
+fn set_key(
+    context: &CommandContext,
+    key: &str,
+    value: &str,
+    render: OutputMode,
+) -> Result<(), CommandError> {
     let path = context.project.ralph_toml();
     let shown = context.show(&path);
     if let Some(conf) = conf_in_force(context.project.root()) {
@@ -124,11 +129,11 @@ fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<
     }
     // What changes during an attempt would be taken for its work, so the loop does it between two.
     if control::running(context).is_some() && config::find_key(key).is_ok() {
-        let setting = Setting::new(key, value).map_err(|why| {
+        let setting = CheckedSetting::new(key, value).map_err(|why| {
             let why = format!("while a loop works, {why}");
             CommandError::new(why).hint("`ralph stop` ends the loop after its attempt; then set it")
         })?;
-        return control::to_the_loop(context, &Command::Set(setting), render);
+        return control::to_the_loop(context, &LoopCommand::Set(setting), render);
     }
     context.change_text(&path, |text| {
         let new = config::set(&shown, text.unwrap_or_default(), key, value).map_err(|e| {
@@ -138,7 +143,7 @@ fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<
                 .hint("nothing was changed; `ralph config show` lists all keys")
         })?;
         // A value may be right alone and wrong beside the others.
-        let sources = context.config_sources(ProjectText::Instead(&new))?;
+        let sources = context.config_sources(ProjectConfigText::Instead(&new))?;
         sources.without_plan()?;
         Ok((new, ()))
     })?;
@@ -148,7 +153,7 @@ fn set_key(context: &Context, key: &str, value: &str, render: Render) -> Result<
     )
 }
 
-fn as_json(shown: &Shown) -> serde_json::Value {
+fn as_json(shown: &ConfigRow) -> serde_json::Value {
     json!({
         "key": shown.key,
         "value": shown.value,

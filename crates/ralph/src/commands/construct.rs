@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use clap::Args;
 use ralph_core::config::flag_layer;
-use ralph_core::format::Format;
-use ralph_host::drive::{self, DriveError, Goal, Listener, Options};
-use ralph_host::project_reader::PlanRead;
+use ralph_core::format::PlanFormat;
+use ralph_host::drive::{self, ConstructGoal, DriveError, LoopListener, RunOptions};
+use ralph_host::project_reader::LoadedPlan;
 
 use super::build::{mend_ledger, setup};
 use super::loop_args::{BranchArgs, StageArgs};
 use super::screen::{ScreenArgs, under_view};
 use super::{first_commit, spec_file};
 use crate::args::PlanArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// Turn a spec into verified work: plan, investigate, build, verify, until it is satisfied
@@ -48,7 +48,10 @@ pub(crate) struct ConstructArgs {
     screen: ScreenArgs,
 }
 
-pub(crate) fn run(context: &Context, args: &ConstructArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(
+    context: &CommandContext,
+    args: &ConstructArgs,
+) -> Result<ExitCode, CommandError> {
     let view = args.stages.common.view();
     under_view(context, &args.screen, view, args.plan.clone(), |listener| {
         run_with(context, args, listener)
@@ -56,9 +59,9 @@ pub(crate) fn run(context: &Context, args: &ConstructArgs) -> Result<ExitCode, C
 }
 
 fn run_with(
-    context: &Context,
+    context: &CommandContext,
     args: &ConstructArgs,
-    listener: &mut dyn Listener,
+    listener: &mut dyn LoopListener,
 ) -> Result<ExitCode, CommandError> {
     let flags = args.stages.flags();
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
@@ -70,10 +73,15 @@ fn run_with(
     };
     let resolved = context.config_with(&flags, &file)?;
     let branch = args.target.branch.clone();
-    let options = Options { resume: args.resume, branch, ..args.stages.common.options() };
+    let options = RunOptions { resume: args.resume, branch, ..args.stages.common.options() };
     first_commit::ensure(context)?;
     let setup = setup(context, &file, &resolved, options)?;
-    let goal = Goal { spec: spec.name, file: spec.file, text: spec.text, jobs: args.stages.jobs() };
+    let goal = ConstructGoal {
+        spec: spec.name,
+        file: spec.file,
+        text: spec.text,
+        jobs: args.stages.jobs(),
+    };
     match drive::construct(setup, &goal, listener) {
         Ok(code) => Ok(ExitCode::from(code)),
         // Once at most: nothing is left to recover then.
@@ -84,20 +92,20 @@ fn run_with(
 
 /// The plan of a construct: the one that was asked for or configured, else ralph/plan.jsonl.
 pub(crate) fn native_plan(
-    context: &Context,
+    context: &CommandContext,
     args: &PlanArgs,
-) -> Result<Arc<PlanRead>, CommandError> {
+) -> Result<Arc<LoadedPlan>, CommandError> {
     let path = match args.plan.is_some() || context.config()?.plan.is_some() {
         true => context.plan_path(args)?,
         false => context.project.plan_jsonl(),
     };
     let file = context.plan_at(&path)?;
-    if file.plan.format != Format::Jsonl {
+    if file.plan.format != PlanFormat::Jsonl {
         let error = format!(
             "construct needs a plan.jsonl, which tells claimed work from verified work, and the plan is {}",
             file.shown
         );
-        let hint = "`ralph convert` makes one of your plan; `ralph build` works on it as it is";
+        let hint = "`ralph convert` makes one of your plan; `ralph build` works on it is";
         return Err(CommandError::new(error).hint(hint));
     }
     Ok(file)

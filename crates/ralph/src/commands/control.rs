@@ -1,18 +1,18 @@
 //! `ralph pause|resume|skip|note|stop|kill-attempt`: what a person asks of the loop that runs.
 
 use clap::Args;
-use ralph_core::control::{Command, promise};
+use ralph_core::control::{LoopCommand, promise};
 use ralph_core::cycle::History;
 use ralph_core::dashboard::command::doing;
 use ralph_core::plan::Id;
-use ralph_host::store::{Holder, who_runs};
+use ralph_host::store::{LockHolder, who_runs};
 use serde_json::json;
 
 use super::task;
-use crate::args::{Common, OutputArgs, PlanArgs};
-use crate::context::Context;
+use crate::args::{CommonArgs, OutputArgs, PlanArgs};
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Leave a task out
 ///
@@ -21,7 +21,7 @@ use crate::out::{self, Render};
 #[derive(Debug, Args)]
 pub(crate) struct SkipArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     /// The id of the task
     id: String,
 }
@@ -42,13 +42,13 @@ pub(crate) struct NoteArgs {
 }
 
 /// Run `ralph note`: leave a note for the next prompt.
-pub(crate) fn note(context: &Context, args: &NoteArgs) -> Result<(), CommandError> {
+pub(crate) fn note(context: &CommandContext, args: &NoteArgs) -> Result<(), CommandError> {
     let text = args.text.trim();
     if text.is_empty() {
         return Err(CommandError::usage("a note needs a text")
             .hint("for example: ralph note \"keep the parser small\""));
     }
-    let command = Command::Note(text.to_owned());
+    let command = LoopCommand::Note(text.to_owned());
     let (id, holder) = (send(context, &command)?, running(context));
     let what = match &holder {
         Some(_) => promise(&command, doing(&context.history()?)),
@@ -58,7 +58,7 @@ pub(crate) fn note(context: &Context, args: &NoteArgs) -> Result<(), CommandErro
 }
 
 /// Run `ralph skip`: let the running loop skip the task, or skip it at once without a loop.
-pub(crate) fn skip(context: &Context, args: &SkipArgs) -> Result<(), CommandError> {
+pub(crate) fn skip(context: &CommandContext, args: &SkipArgs) -> Result<(), CommandError> {
     let plan = &args.common.plan;
     if running(context).is_none() {
         task::skip(context, plan, &args.id, args.common.render())?;
@@ -70,20 +70,20 @@ pub(crate) fn skip(context: &Context, args: &SkipArgs) -> Result<(), CommandErro
     if file.plan.task(&id).is_none() {
         return Err(task::unknown(&id, &file.plan));
     }
-    to_the_loop(context, &Command::Skip(id), args.common.render())
+    to_the_loop(context, &LoopCommand::Skip(id), args.common.render())
 }
 
 /// Return the plan of the command line, else the plan that the last loop used.
-pub(crate) fn plan_of(context: &Context, history: &History, asked: &PlanArgs) -> PlanArgs {
+pub(crate) fn plan_of(context: &CommandContext, history: &History, asked: &PlanArgs) -> PlanArgs {
     let used = history.run.as_ref().map(|run| context.project.ledger_file(&run.plan));
     PlanArgs { plan: asked.plan.clone().or(used.filter(|path| path.exists())) }
 }
 
 /// Send a command that only a loop that runs can carry out.
 pub(crate) fn to_the_loop(
-    context: &Context,
-    command: &Command,
-    render: Render,
+    context: &CommandContext,
+    command: &LoopCommand,
+    render: OutputMode,
 ) -> Result<(), CommandError> {
     let Some(holder) = running(context) else {
         let error = CommandError::new(format!(
@@ -97,31 +97,36 @@ pub(crate) fn to_the_loop(
     told(command, &id, Some(&holder), &what, render)
 }
 
-fn typed(command: &Command) -> &'static str {
+fn typed(command: &LoopCommand) -> &'static str {
     match command {
-        Command::Skip(_) => "skip",
-        Command::Note(_) => "note",
-        Command::Retry(_) => "retry",
-        Command::Set(_) => "setting",
-        Command::Pause | Command::Resume | Command::Stop | Command::KillAttempt => command.word(),
+        LoopCommand::Skip(_) => "skip",
+        LoopCommand::Note(_) => "note",
+        LoopCommand::Retry(_) => "retry",
+        LoopCommand::Set(_) => "setting",
+        LoopCommand::Pause | LoopCommand::Resume | LoopCommand::Stop | LoopCommand::KillAttempt => {
+            command.word()
+        }
     }
 }
 
-fn verb(command: &Command) -> &'static str {
+fn verb(command: &LoopCommand) -> &'static str {
     match command {
-        Command::Pause => "pause",
-        Command::Resume => "resume",
-        Command::Skip(_) => "skip",
-        Command::Note(_) => "tell",
-        Command::Stop => "stop",
-        Command::KillAttempt => "end",
-        Command::Retry(_) => "retry",
-        Command::Set(_) => "set",
+        LoopCommand::Pause => "pause",
+        LoopCommand::Resume => "resume",
+        LoopCommand::Skip(_) => "skip",
+        LoopCommand::Note(_) => "tell",
+        LoopCommand::Stop => "stop",
+        LoopCommand::KillAttempt => "end",
+        LoopCommand::Retry(_) => "retry",
+        LoopCommand::Set(_) => "set",
     }
 }
 
 /// Put a command into the queue. Returns its id.
-pub(crate) fn send(context: &Context, command: &Command) -> Result<String, CommandError> {
+pub(crate) fn send(
+    context: &CommandContext,
+    command: &LoopCommand,
+) -> Result<String, CommandError> {
     if !context.project.is_initialised() {
         let place = context.project.root().display();
         return Err(CommandError::new(format!("{place} is no project of ralph"))
@@ -139,23 +144,23 @@ pub(crate) fn send(context: &Context, command: &Command) -> Result<String, Comma
 }
 
 /// The loop that runs in this worktree.
-pub(crate) fn running(context: &Context) -> Option<Holder> {
+pub(crate) fn running(context: &CommandContext) -> Option<LockHolder> {
     who_runs(&context.project.state_dir())
 }
 
 fn told(
-    command: &Command,
+    command: &LoopCommand,
     id: &str,
-    holder: Option<&Holder>,
+    holder: Option<&LockHolder>,
     what: &str,
-    render: Render,
+    render: OutputMode,
 ) -> Result<(), CommandError> {
     match render {
-        Render::Json => out::json(&json!({
+        OutputMode::Json => out::json(&json!({
             "id": id, "command": command.word(), "argument": command.argument(),
             "running": holder.map(|holder| holder.pid), "effect": what,
         }))?,
-        Render::People => out::line(format!("Sent {}: {}.", typed(command), out::clean(what)))?,
+        OutputMode::People => out::line(format!("Sent {}: {}.", typed(command), out::clean(what)))?,
     }
     Ok(())
 }

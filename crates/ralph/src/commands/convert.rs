@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ralph_core::convert::convert;
-use ralph_core::format::Format;
+use ralph_core::format::PlanFormat;
 use serde_json::json;
 
 use crate::args::PlanArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Write a plan in another format, and list what that format cannot hold
 ///
@@ -38,7 +38,7 @@ pub(crate) struct ConvertArgs {
     json: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &ConvertArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &ConvertArgs) -> Result<(), CommandError> {
     let format = target(args)?;
     let file = context.read_plan(&PlanArgs { plan: Some(args.input.clone()) })?;
     let title = project_name(context);
@@ -53,12 +53,12 @@ pub(crate) fn run(context: &Context, args: &ConvertArgs) -> Result<(), CommandEr
     report(context, args, format, file.plan.all_tasks().len(), &converted.lost)
 }
 
-fn target(args: &ConvertArgs) -> Result<Format, CommandError> {
+fn target(args: &ConvertArgs) -> Result<PlanFormat, CommandError> {
     if let Some(name) = &args.to {
-        let known = Format::ALL.into_iter().find(|f| f.as_str() == name);
+        let known = PlanFormat::ALL.into_iter().find(|f| f.as_str() == name);
         return known.ok_or_else(|| CommandError::usage(format!("unknown format {name}")));
     }
-    Format::from_file_name(&args.output.to_string_lossy()).ok_or_else(|| {
+    PlanFormat::from_file_name(&args.output.to_string_lossy()).ok_or_else(|| {
         CommandError::usage(format!(
             "the name {} does not tell a plan format",
             args.output.display()
@@ -67,7 +67,7 @@ fn target(args: &ConvertArgs) -> Result<Format, CommandError> {
     })
 }
 
-fn write(context: &Context, args: &ConvertArgs, text: &str) -> Result<(), CommandError> {
+fn write(context: &CommandContext, args: &ConvertArgs, text: &str) -> Result<(), CommandError> {
     let path = context.directory.join(&args.output);
     context.change_text(&path, |old| {
         if old.is_some() && !args.force {
@@ -79,16 +79,16 @@ fn write(context: &Context, args: &ConvertArgs, text: &str) -> Result<(), Comman
 }
 
 fn report(
-    context: &Context,
+    context: &CommandContext,
     args: &ConvertArgs,
-    format: Format,
+    format: PlanFormat,
     tasks: usize,
     lost: &[String],
 ) -> Result<(), CommandError> {
     let stdout_is_data = args.output.as_os_str() == "-";
     let shown = context.show(&context.directory.join(&args.output));
-    match (Render::from_flag(args.json), stdout_is_data) {
-        (Render::Json, false) => {
+    match (OutputMode::from_flag(args.json), stdout_is_data) {
+        (OutputMode::Json, false) => {
             return out::json(&json!({
                 "output": shown,
                 "format": format.as_str(),
@@ -96,7 +96,7 @@ fn report(
                 "lost": lost,
             }));
         }
-        (Render::People, false) => {
+        (OutputMode::People, false) => {
             let named = args.output.file_name().is_some_and(|n| n == format.file_name());
             let kind = if named { String::new() } else { format!(" as {format}") };
             out::line(format!("Wrote {shown}{kind}: {}", out::count(tasks, "task")))?;
@@ -112,7 +112,7 @@ fn report(
 }
 
 /// Return the name of the project: the name of its directory.
-pub(crate) fn project_name(context: &Context) -> String {
+pub(crate) fn project_name(context: &CommandContext) -> String {
     let name = context.project.root().file_name().map(Path::new);
     name.map_or_else(|| "plan".to_owned(), |n| n.display().to_string())
 }

@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use clap::Args;
 use ralph_core::backend::sim::demo::{DemoFile, FILES};
-use ralph_core::cycle::{Event, EventKind, FailureKind, Fate};
+use ralph_core::cycle::{AttemptState, EventKind, FailureKind, LoopEvent};
 use ralph_core::init::{STARTER_FILE, with_rules};
-use ralph_face::{Detail, Lines};
-use ralph_host::drive::Listener;
+use ralph_face::{LineView, LineViewDetail};
+use ralph_host::drive::LoopListener;
 use ralph_host::git;
-use ralph_host::proc::{Runner, Scratch};
-use ralph_host::store::{self, Created};
+use ralph_host::proc::{JobRunner, ScratchDirectory};
+use ralph_host::store::{self, FileCreation};
 
-use self::page::Page;
+use self::page::DemoDashboard;
 use super::build;
 use super::build_args::BuildArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out;
 
@@ -47,13 +47,13 @@ pub(crate) struct DemoArgs {
 }
 
 /// Directory of the demo, either temporary or kept.
-enum Place {
+enum DemoDirectory {
     /// Directory that is removed when this value is dropped.
-    Scratch(Scratch),
+    Scratch(ScratchDirectory),
     Kept(PathBuf),
 }
 
-impl Place {
+impl DemoDirectory {
     fn path(&self) -> &Path {
         match self {
             Self::Scratch(scratch) => scratch.path(),
@@ -70,9 +70,10 @@ pub(crate) fn run(here: Option<&Path>, args: &DemoArgs) -> Result<ExitCode, Comm
     let files = files.chain([(".gitignore", ignore.as_str())]);
     let runner = make_project(root, files, "A calculator without operations")?;
     tell(&introduction(root))?;
-    let context = Context::open(Some(root))?;
-    let page = if args.web { Some(Page::open(&context)?) } else { None };
-    let code = build::run_with(&context, &BuildArgs::with_backend("sim"), &mut Narrator::new())?;
+    let context = CommandContext::open(Some(root))?;
+    let page = if args.web { Some(DemoDashboard::open(&context)?) } else { None };
+    let code =
+        build::run_with(&context, &BuildArgs::with_backend("sim"), &mut DemoNarrator::new())?;
     if code != ExitCode::SUCCESS {
         return Ok(code);
     }
@@ -85,12 +86,12 @@ pub(crate) fn run(here: Option<&Path>, args: &DemoArgs) -> Result<ExitCode, Comm
     Ok(code)
 }
 
-fn place(here: Option<&Path>, args: &DemoArgs) -> Result<Place, CommandError> {
+fn place(here: Option<&Path>, args: &DemoArgs) -> Result<DemoDirectory, CommandError> {
     match &args.keep {
-        Some(keep) => empty_directory(here, keep).map(Place::Kept),
+        Some(keep) => empty_directory(here, keep).map(DemoDirectory::Kept),
         None => {
-            let scratch = Scratch::new(&std::env::temp_dir());
-            scratch.map(Place::Scratch).map_err(|e| CommandError::new(e.to_string()))
+            let scratch = ScratchDirectory::new(&std::env::temp_dir());
+            scratch.map(DemoDirectory::Scratch).map_err(|e| CommandError::new(e.to_string()))
         }
     }
 }
@@ -113,16 +114,16 @@ pub(super) fn make_project<'f>(
     root: &Path,
     files: impl IntoIterator<Item = (&'f str, &'f str)>,
     subject: &str,
-) -> Result<Runner, CommandError> {
+) -> Result<JobRunner, CommandError> {
     for (name, text) in files {
         let path = root.join(name);
-        if store::create(&path, text.as_bytes())? == Created::AlreadyThere {
+        if store::create(&path, text.as_bytes())? == FileCreation::AlreadyThere {
             return Err(CommandError::new(format!("{} is there already", path.display())));
         }
     }
-    let context = Context::open(Some(root))?;
+    let context = CommandContext::open(Some(root))?;
     // Its own name: two demos at once must not take each other's processes for their own.
-    let runner = Runner::new(context.ids().ulid(context.clock().now()));
+    let runner = JobRunner::new(context.ids().ulid(context.clock().now()));
     git::found(root, &runner, subject)?;
     Ok(runner)
 }
@@ -141,12 +142,12 @@ fn introduction(root: &Path) -> Vec<String> {
     lines.map(str::to_owned).to_vec()
 }
 
-fn log(context: &Context, runner: &Runner) -> Result<Vec<String>, CommandError> {
+fn log(context: &CommandContext, runner: &JobRunner) -> Result<Vec<String>, CommandError> {
     let lines = context.repo(runner)?.recent(20)?;
     Ok(lines.iter().map(|line| format!("  {}", out::clean(line))).collect())
 }
 
-fn ending(place: &Place) -> Vec<String> {
+fn ending(place: &DemoDirectory) -> Vec<String> {
     let lines = [
         "",
         "Four tasks, four commits, and the tests passed before each of them. Three attempts went wrong,",
@@ -155,14 +156,14 @@ fn ending(place: &Place) -> Vec<String> {
     ];
     let mut lines = lines.map(str::to_owned).to_vec();
     match place {
-        Place::Kept(path) => {
+        DemoDirectory::Kept(path) => {
             lines.push("Look around in this one:".into());
             lines.push(format!("  cd {}", path.display()));
             lines.push("  ralph attempts           every attempt, and how it ended".into());
             lines.push("  ralph show 2 --diff      the one that failed its tests".into());
             lines.push(String::new());
         }
-        Place::Scratch(_) => {}
+        DemoDirectory::Scratch(_) => {}
     }
     lines.push("Now on your own repository:".into());
     lines.push("  ralph init                          finds your agent, tries your tests".into());
@@ -179,23 +180,23 @@ fn tell(lines: &[String]) -> Result<(), CommandError> {
 const PACE: Duration = Duration::from_millis(1500);
 
 /// Tells the story of the loop, and in plain words what each turn of it means.
-struct Narrator {
-    lines: Lines<io::Stdout>,
+struct DemoNarrator {
+    lines: LineView<io::Stdout>,
     /// Kind of failure of the last attempt; `None` when it did not fail.
     wrong: Option<FailureKind>,
     pace: Duration,
 }
 
-impl Narrator {
+impl DemoNarrator {
     fn new() -> Self {
         // Whoever reads a file reads at their own pace.
         let pace = if io::stdout().is_terminal() { PACE } else { Duration::ZERO };
-        Self { lines: Lines::new(io::stdout(), Detail::All), wrong: None, pace }
+        Self { lines: LineView::new(io::stdout(), LineViewDetail::All), wrong: None, pace }
     }
 }
 
-impl Listener for Narrator {
-    fn on_event(&mut self, event: &Event<'_>) {
+impl LoopListener for DemoNarrator {
+    fn on_event(&mut self, event: &LoopEvent<'_>) {
         self.lines.on_event(event);
         let EventKind::IterationEnd(end) = &event.kind else { return };
         if let Some([first, second]) = meaning(end.fate, self.wrong) {
@@ -205,15 +206,15 @@ impl Listener for Narrator {
             std::thread::sleep(self.pace);
         }
         self.wrong = match end.fate {
-            Fate::Failed { failure, .. } => Some(failure.kind),
+            AttemptState::Failed { failure, .. } => Some(failure.kind),
             _ => None,
         };
     }
 }
 
-fn meaning(fate: &Fate, wrong: Option<FailureKind>) -> Option<[&'static str; 2]> {
+fn meaning(fate: &AttemptState, wrong: Option<FailureKind>) -> Option<[&'static str; 2]> {
     Some(match fate {
-        Fate::Landed { .. } => match wrong {
+        AttemptState::Landed { .. } => match wrong {
             None => [
                 "It changed files, and the tests pass: that is a commit.",
                 "Its word alone would not have been enough, and your word was not needed.",
@@ -231,7 +232,7 @@ fn meaning(fate: &Fate, wrong: Option<FailureKind>) -> Option<[&'static str; 2]>
                 "Had ralph itself been killed, the next start would have gone on from there.",
             ],
         },
-        Fate::Failed { failure, .. } => match failure.kind {
+        AttemptState::Failed { failure, .. } => match failure.kind {
             FailureKind::Gates => [
                 "It said that it was done, and the tests say otherwise. Its work does not land; it is",
                 "kept aside, and the next try is told what the tests said.",
@@ -246,6 +247,6 @@ fn meaning(fate: &Fate, wrong: Option<FailureKind>) -> Option<[&'static str; 2]>
             ],
             _ => ["Nothing of it lands,", "and the task is tried again."],
         },
-        Fate::Open | Fate::Interrupted | Fate::Limited => return None,
+        AttemptState::Open | AttemptState::Interrupted | AttemptState::Limited => return None,
     })
 }

@@ -7,9 +7,9 @@
 use std::io::{self, IsTerminal, Write};
 
 use ralph_host::git::RepoPath;
-use ralph_host::proc::Runner;
+use ralph_host::proc::JobRunner;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out;
 
@@ -20,7 +20,7 @@ pub(crate) const COMMAND: &str = "git add -A && git commit -m \"first commit\"";
 pub(crate) const MESSAGE: &str = "first commit";
 
 /// The message of a commit of what `ralph init` wrote.
-pub(crate) fn set_up_message(context: &Context) -> String {
+pub(crate) fn set_up_message(context: &CommandContext) -> String {
     // Settings that cannot be read are told elsewhere.
     let prefix = context.config().map_or_else(|_| "ralph".to_owned(), |it| it.commit_prefix);
     format!("{prefix}: set up")
@@ -30,12 +30,12 @@ pub(crate) fn set_up_message(context: &Context) -> String {
 const MOST_NAMES: usize = 8;
 
 /// Make the first commit where there is none, or say how to make it.
-pub(crate) fn ensure(context: &Context) -> Result<(), CommandError> {
+pub(crate) fn ensure(context: &CommandContext) -> Result<(), CommandError> {
     if context.project.git_dir().is_none() {
         // Told by the run, with what to do.
         return Ok(());
     }
-    let runner = Runner::new(format!("first-commit-{}", std::process::id()));
+    let runner = JobRunner::new(format!("first-commit-{}", std::process::id()));
     let repo = context.repo(&runner)?;
     let Some(files) = repo.unborn_files()? else { return Ok(()) };
     if files.others.is_empty() {

@@ -10,19 +10,21 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ralph_core::format::{self, Format};
-use ralph_core::import::{self, Found, Import, ImportError, Kind, Placed, Target};
+use ralph_core::format::{self, PlanFormat};
+use ralph_core::import::{
+    self, ImportError, ImportKind, ImportTarget, PlacedDocument, PreparedImport, SourceContent,
+};
 use ralph_core::text::nearest;
 use ralph_host::plan_store;
 use ralph_host::project_reader::ProjectReadError;
-use ralph_host::store::{self, Created};
+use ralph_host::store::{self, FileCreation};
 
 use crate::args::{OutputArgs, PlanArgs};
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
-use gather::Gathered;
+use gather::GatheredSources;
 
 /// Bring a plan along from another loop or tracker
 ///
@@ -58,29 +60,29 @@ pub(crate) struct ImportArgs {
 }
 
 /// An import that is known but not yet made.
-struct Job {
-    kind: Kind,
+struct ImportJob {
+    kind: ImportKind,
     /// Name of the source, for people.
     from: String,
-    found: Found,
-    placed: Vec<Placed>,
+    found: SourceContent,
+    placed: Vec<PlacedDocument>,
     into: PathBuf,
     /// Remarks about the source files, for people.
     remarks: Vec<String>,
 }
 
-pub(crate) fn run(context: &Context, args: &ImportArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &ImportArgs) -> Result<(), CommandError> {
     let (kind, path) = asked(args)?;
     let gathered = gather::gather(context, path)?;
     let job = job(context, args, kind, gathered)?;
     let (import, blocks) = preview(context, &job)?;
     let is_new = import.added() > 0 || blocks || job.placed.iter().any(|placed| !placed.is_there);
     let render = args.output.render();
-    if render == Render::People {
+    if render == OutputMode::People {
         show::plan(context, &job, &import)?;
     }
     if !is_new || args.dry_run {
-        return show::end(context, &job, &import, show::End::unwritten(args.dry_run), render);
+        return show::end(context, &job, &import, show::ImportEnd::unwritten(args.dry_run), render);
     }
     agree(args, path)?;
     if let Some(holder) = store::who_runs(&context.project.state_dir()) {
@@ -90,19 +92,19 @@ pub(crate) fn run(context: &Context, args: &ImportArgs) -> Result<(), CommandErr
         );
     }
     let import = write(context, &job)?;
-    show::end(context, &job, &import, show::End::Written, render)
+    show::end(context, &job, &import, show::ImportEnd::Written, render)
 }
 
 /// The kind and the path, in whichever way they were typed.
-fn asked(args: &ImportArgs) -> Result<(Option<Kind>, &str), CommandError> {
+fn asked(args: &ImportArgs) -> Result<(Option<ImportKind>, &str), CommandError> {
     let (Some(first), path) = (args.kind.as_deref(), args.path.as_deref()) else {
         return Ok((None, "."));
     };
-    match (Kind::from_word(first), path) {
+    match (ImportKind::from_word(first), path) {
         (Some(kind), path) => Ok((Some(kind), path.unwrap_or("."))),
         (None, None) => Ok((None, first)),
         (None, Some(_)) => {
-            let names = Kind::ALL.map(Kind::as_str);
+            let names = ImportKind::ALL.map(ImportKind::as_str);
             let hint = match nearest(first, names) {
                 Some(near) => format!("did you mean {near}?"),
                 None => format!("it is one of {}", names.join(", ")),
@@ -113,11 +115,11 @@ fn asked(args: &ImportArgs) -> Result<(Option<Kind>, &str), CommandError> {
 }
 
 fn job(
-    context: &Context,
+    context: &CommandContext,
     args: &ImportArgs,
-    kind: Option<Kind>,
-    gathered: Gathered,
-) -> Result<Job, CommandError> {
+    kind: Option<ImportKind>,
+    gathered: GatheredSources,
+) -> Result<ImportJob, CommandError> {
     let kind = match kind {
         Some(kind) => kind,
         None => decide(&gathered)?,
@@ -131,17 +133,17 @@ fn job(
         Some(path) => context.directory.join(path),
         None => context.plan_path(&PlanArgs::default())?,
     };
-    Ok(Job { kind, from: gathered.shown, found, placed, into, remarks: gathered.remarks })
+    Ok(ImportJob { kind, from: gathered.shown, found, placed, into, remarks: gathered.remarks })
 }
 
-fn decide(gathered: &Gathered) -> Result<Kind, CommandError> {
+fn decide(gathered: &GatheredSources) -> Result<ImportKind, CommandError> {
     let candidates = import::candidates(&gathered.sources);
     match candidates.as_slice() {
         [one] => Ok(one.kind),
         [] => {
             let mut error =
                 CommandError::new(format!("there is no plan to import in {}", gathered.shown));
-            for kind in Kind::ALL {
+            for kind in ImportKind::ALL {
                 error = error.hint(format!("{kind}: {}", kind.looks_like()));
             }
             Err(error)
@@ -158,14 +160,17 @@ fn decide(gathered: &Gathered) -> Result<Kind, CommandError> {
     }
 }
 
-fn refused(gathered: &Gathered, error: ImportError) -> CommandError {
+fn refused(gathered: &GatheredSources, error: ImportError) -> CommandError {
     let file = gathered.called(&error.file);
     CommandError::new(out::clean(&ImportError { file, ..error.clone() }.to_string()))
         .hint(error.hint)
 }
 
 /// Work out the import, and whether it adds something to the record.
-fn preview(context: &Context, job: &Job) -> Result<(Import, bool), CommandError> {
+fn preview(
+    context: &CommandContext,
+    job: &ImportJob,
+) -> Result<(PreparedImport, bool), CommandError> {
     let shown = context.show(&job.into);
     let import = if job.into.exists() {
         let file = context.read_plan(&PlanArgs { plan: Some(job.into.clone()) })?;
@@ -181,17 +186,17 @@ fn preview(context: &Context, job: &Job) -> Result<(Import, bool), CommandError>
 
 /// The import into a plan, or into a new one of the format that its name says.
 fn settled(
-    context: &Context,
-    job: &Job,
+    context: &CommandContext,
+    job: &ImportJob,
     shown: &str,
     there: Option<(&ralph_core::plan::Plan, &str)>,
-) -> Result<Import, CommandError> {
+) -> Result<PreparedImport, CommandError> {
     let now = context.now();
     let fresh;
     let (plan, text) = match there {
         Some((plan, text)) => (plan, text),
         None => {
-            let format = Format::from_file_name(shown)
+            let format = PlanFormat::from_file_name(shown)
                 .ok_or_else(|| ProjectReadError::NotAPlanName(shown.to_owned()))?;
             let codec = format::codec(format);
             let text = codec.empty(&super::convert::project_name(context), &now);
@@ -201,7 +206,7 @@ fn settled(
         }
     };
     let codec = format::codec(plan.format);
-    let target = Target { shown, text, plan, codec, now: &now };
+    let target = ImportTarget { shown, text, plan, codec, now: &now };
     import::settle(job.kind, &job.found, &job.placed, &target)
         .map_err(|error| CommandError::new(out::clean(&error.to_string())).hint(error.hint))
 }
@@ -212,7 +217,7 @@ fn agree(args: &ImportArgs, path: &str) -> Result<(), CommandError> {
         return Ok(());
     }
     let somebody = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if path == "-" || args.output.render() == Render::Json || !somebody {
+    if path == "-" || args.output.render() == OutputMode::Json || !somebody {
         return Err(CommandError::usage("nothing was written: nobody can be asked here")
             .hint("--yes imports it, --dry-run only shows it"));
     }
@@ -228,12 +233,12 @@ fn agree(args: &ImportArgs, path: &str) -> Result<(), CommandError> {
 }
 
 /// Copies, then the record, then the plan.
-fn write(context: &Context, job: &Job) -> Result<Import, CommandError> {
+fn write(context: &CommandContext, job: &ImportJob) -> Result<PreparedImport, CommandError> {
     let root = context.project.root();
     for placed in job.placed.iter().filter(|placed| !placed.is_there) {
         let path = root.join(&placed.path);
         let made = store::create(&path, placed.document.text.as_bytes())?;
-        if made == Created::AlreadyThere {
+        if made == FileCreation::AlreadyThere {
             let message = format!("{} has just been made by somebody else", context.show(&path));
             return Err(CommandError::new(message).hint("import again: it will take another name"));
         }
@@ -254,9 +259,9 @@ fn write(context: &Context, job: &Job) -> Result<Import, CommandError> {
 }
 
 fn write_record(
-    context: &Context,
-    kind: Kind,
-    import: &Import,
+    context: &CommandContext,
+    kind: ImportKind,
+    import: &PreparedImport,
     path: &Path,
 ) -> Result<(), CommandError> {
     let old = context.read_text(path)?;
@@ -266,7 +271,7 @@ fn write_record(
     // The folder may not be there yet; a file of somebody else is never replaced, only added to.
     if old.is_none() {
         let text = import::with_blocks(None, kind, &import.record).unwrap_or_default();
-        if store::create(path, text.as_bytes())? == Created::New {
+        if store::create(path, text.as_bytes())? == FileCreation::New {
             return Ok(());
         }
     }

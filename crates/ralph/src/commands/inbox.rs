@@ -2,24 +2,24 @@
 
 use clap::{Args, Subcommand};
 use ralph_core::age;
-use ralph_core::inbox::{Change, Entry, Inbox, InboxError, Status};
+use ralph_core::inbox::{Inbox, InboxChange, InboxEntry, InboxError, InboxStatus};
 use ralph_core::init::is_starter;
-use ralph_core::needs::Running;
+use ralph_core::needs::LoopProcess;
 use ralph_core::spec;
 use ralph_core::words::count;
-use ralph_host::drive::{self, Warnings};
+use ralph_host::drive::{self, WarningCollector};
 use ralph_host::plan_store::PlanError;
 use serde_json::json;
 
 use crate::args::{OutputArgs, PlanArgs};
 use crate::commands::build::{mend_ledger, setup};
 use crate::commands::construct::native_plan;
-use crate::commands::permit::Access;
+use crate::commands::permit::CommandAccess;
 use crate::commands::spec::existing_spec;
 use crate::commands::spec_file::untouched;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// The queue of specs that `ralph agent` works through, first in, first out
 ///
@@ -35,11 +35,11 @@ pub(crate) struct InboxArgs {
     #[command(flatten)]
     output: OutputArgs,
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<InboxAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum InboxAction {
     /// Show all records of the queue
     List,
     /// Add a spec of ralph/specs/ to the queue
@@ -58,27 +58,27 @@ enum Action {
 }
 
 impl InboxArgs {
-    pub(crate) fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> CommandAccess {
         match self.action {
-            None | Some(Action::List) => Access::Look,
-            Some(_) => Access::Decide,
+            None | Some(InboxAction::List) => CommandAccess::Look,
+            Some(_) => CommandAccess::Decide,
         }
     }
 }
 
-pub(crate) fn run(context: &Context, args: InboxArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: InboxArgs) -> Result<(), CommandError> {
     let render = args.output.render();
     match args.action {
-        None | Some(Action::List) => list(context, render),
-        Some(Action::Add { spec }) => add(context, &spec, render),
-        Some(Action::Remove { which }) => remove(context, &which, render),
-        Some(Action::Clear) => clear(context, render),
+        None | Some(InboxAction::List) => list(context, render),
+        Some(InboxAction::Add { spec }) => add(context, &spec, render),
+        Some(InboxAction::Remove { which }) => remove(context, &which, render),
+        Some(InboxAction::Clear) => clear(context, render),
     }
 }
 
-fn list(context: &Context, render: Render) -> Result<(), CommandError> {
+fn list(context: &CommandContext, render: OutputMode) -> Result<(), CommandError> {
     let entries = context.inbox()?;
-    if render == Render::Json {
+    if render == OutputMode::Json {
         return out::json(&entries);
     }
     let end = if entries.is_empty() { "" } else { ":" };
@@ -94,19 +94,19 @@ fn list(context: &Context, render: Render) -> Result<(), CommandError> {
 }
 
 /// Describe the last change of an entry and its age.
-fn when(entry: &Entry, now: &str) -> String {
+fn when(entry: &InboxEntry, now: &str) -> String {
     let (word, at) = match entry.status {
-        Status::Pending => ("added", Some(&entry.added_at)),
-        Status::Active => ("started", entry.started_at.as_ref()),
-        Status::Done => ("done", entry.completed_at.as_ref()),
-        Status::Failed => ("failed", entry.completed_at.as_ref()),
+        InboxStatus::Pending => ("added", Some(&entry.added_at)),
+        InboxStatus::Active => ("started", entry.started_at.as_ref()),
+        InboxStatus::Done => ("done", entry.completed_at.as_ref()),
+        InboxStatus::Failed => ("failed", entry.completed_at.as_ref()),
     };
     let ago = at.and_then(|at| age::ago(at, now)).map(|ago| format!(" {ago}"));
     let why = entry.error.as_ref().map(|e| format!(": {}", out::clean(e)));
     format!("{word}{}{}", ago.unwrap_or_default(), why.unwrap_or_default())
 }
 
-fn add(context: &Context, typed: &str, render: Render) -> Result<(), CommandError> {
+fn add(context: &CommandContext, typed: &str, render: OutputMode) -> Result<(), CommandError> {
     let spec = existing_spec(context, typed)?;
     let path = context.project.specs_dir().join(&spec);
     let text = ralph_host::store::read(&path).ok().flatten();
@@ -134,14 +134,14 @@ fn add(context: &Context, typed: &str, render: Render) -> Result<(), CommandErro
     )
 }
 
-fn remove(context: &Context, which: &str, render: Render) -> Result<(), CommandError> {
+fn remove(context: &CommandContext, which: &str, render: OutputMode) -> Result<(), CommandError> {
     let text = context.read_text(&context.project.inbox())?.unwrap_or_default();
     let inbox = parse(context, &text)?;
     let typed = inbox.find(which).map(|e| e.id.clone()).or_else(|| spec::name(which).ok());
     let entry = match inbox.removable(typed.as_deref().unwrap_or(which)) {
         Ok(entry) => entry.clone(),
         // What a killed agent left is nobody's.
-        Err(InboxError::Active { id, .. }) if context.running() == Running::Nobody => {
+        Err(InboxError::Active { id, .. }) if context.running() == LoopProcess::Nobody => {
             match inbox.find(&id) {
                 Some(entry) => entry.clone(),
                 None => return Err(CommandError::new(format!("the inbox has no {id}"))),
@@ -157,18 +157,18 @@ fn remove(context: &Context, which: &str, render: Render) -> Result<(), CommandE
     let kept = if begun { discard(context, &entry)? } else { None };
     change(context, |inbox| {
         let error = |e: InboxError| CommandError::new(e.to_string());
-        if entry.status == Status::Active && context.running() == Running::Nobody {
-            let pending = inbox.set_status(&entry.id, &Change::Pending).map_err(error)?;
+        if entry.status == InboxStatus::Active && context.running() == LoopProcess::Nobody {
+            let pending = inbox.set_status(&entry.id, &InboxChange::Pending).map_err(error)?;
             let text = parse(context, &pending)?.remove(&entry.id).map_err(error)?;
             return Ok((text, ()));
         }
         Ok((inbox.remove(&entry.id).map_err(error)?, ()))
     })?;
     match render {
-        Render::Json => {
+        OutputMode::Json => {
             out::json(&json!({ "id": entry.id, "spec": entry.spec, "work_kept": kept }))
         }
-        Render::People => {
+        OutputMode::People => {
             out::line(format!("Removed: {} {}", entry.id, out::clean(&entry.spec)))?;
             match kept {
                 Some(kept) => out::line(format!("Its unfinished work is kept: {kept}")),
@@ -179,24 +179,24 @@ fn remove(context: &Context, which: &str, render: Render) -> Result<(), CommandE
 }
 
 /// Keep aside what was built of a spec. Returns where, in words.
-fn discard(context: &Context, entry: &Entry) -> Result<Option<String>, CommandError> {
-    let mut told = Warnings::default();
+fn discard(context: &CommandContext, entry: &InboxEntry) -> Result<Option<String>, CommandError> {
+    let mut told = WarningCollector::default();
     mend_ledger(context, &mut told)?;
     let file = native_plan(context, &PlanArgs::default())?;
     let resolved = context.reader().config(&file, &[])?;
-    let setup = setup(context, &file, &resolved, drive::Options::default())?;
+    let setup = setup(context, &file, &resolved, drive::RunOptions::default())?;
     let kept = drive::discard_spec(setup, entry, &mut told);
     told.0.iter().for_each(out::warn);
     Ok(kept?)
 }
 
-fn clear(context: &Context, render: Render) -> Result<(), CommandError> {
+fn clear(context: &CommandContext, render: OutputMode) -> Result<(), CommandError> {
     let cleared = change(context, |inbox| Ok(inbox.clear()))?;
     render.print(&json!({ "cleared": cleared }), format!("Cleared {cleared} pending specs"))
 }
 
 fn change<T>(
-    context: &Context,
+    context: &CommandContext,
     decide: impl FnOnce(&Inbox<'_>) -> Result<(String, T), CommandError>,
 ) -> Result<T, CommandError> {
     context.change_text(&context.project.inbox(), |text| {
@@ -204,7 +204,7 @@ fn change<T>(
     })
 }
 
-fn parse<'t>(context: &Context, text: &'t str) -> Result<Inbox<'t>, CommandError> {
+fn parse<'t>(context: &CommandContext, text: &'t str) -> Result<Inbox<'t>, CommandError> {
     let shown = context.show(&context.project.inbox());
     Ok(Inbox::parse(text).map_err(|e| PlanError::damaged(&shown, &e))?)
 }

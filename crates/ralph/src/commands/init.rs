@@ -7,10 +7,12 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use clap::Args;
-use ralph_core::format::{self, Format};
-use ralph_core::init::{self, Gate, IgnoreRules, Request, STARTER_FILE, Setup, Tree};
-use ralph_host::proc::Runner;
-use ralph_host::store::{self, Created};
+use ralph_core::format::{self, PlanFormat};
+use ralph_core::init::{
+    self, IgnoreRulesState, InitRequest, ProjectSetup, ProjectTree, ProposedGate, STARTER_FILE,
+};
+use ralph_host::proc::JobRunner;
+use ralph_host::store::{self, FileCreation};
 use ralph_host::survey::survey;
 use serde::Serialize;
 
@@ -18,9 +20,9 @@ use self::commit::{CommitAnswer, CommitOffer};
 use super::construct::native_plan;
 use super::{first_commit, lane_trial};
 use crate::args::PlanArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, LabelledRows, Render};
+use crate::out::{self, LabelledRows, OutputMode};
 
 /// Set a project up: a first spec, ralph.toml with quality gates, ignore rules
 ///
@@ -52,9 +54,9 @@ pub(crate) struct InitArgs {
 
 const IGNORE: &str = ".gitignore";
 
-pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &InitArgs) -> Result<(), CommandError> {
     let root = context.project.root();
-    let runner = Runner::new(format!("init-{}", std::process::id()));
+    let runner = JobRunner::new(format!("init-{}", std::process::id()));
     let repo = match context.project.git_dir() {
         Some(_) => Some(context.repo(&runner)?),
         None => None,
@@ -65,10 +67,10 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<(), CommandError
     };
     let mut request = request(context, args);
     let mut setup = set_up(&tree, &request)?;
-    let render = Render::from_flag(args.json);
-    let asks = !args.yes && render == Render::People && is_asked();
+    let render = OutputMode::from_flag(args.json);
+    let asks = !args.yes && render == OutputMode::People && is_asked();
     let mut stdin = io::stdin().lock();
-    let mut interview = interview::Interview::new(&mut stdin, io::stderr());
+    let mut interview = interview::InitInterview::new(&mut stdin, io::stderr());
     let mut tried = Vec::new();
     if asks && !setup.is_done() {
         // Whoever has a configuration has answered before.
@@ -94,8 +96,8 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<(), CommandError
         done.commit = offer.carry_out(repo, answer);
     }
     match render {
-        Render::Json => out::json(&done)?,
-        Render::People => done.report(context)?,
+        OutputMode::Json => out::json(&done)?,
+        OutputMode::People => done.report(context)?,
     }
     if let Some(repo) = repo.as_ref().filter(|_| asks) {
         interview.try_in_lane(context, repo, &runner, context.config()?.lane, &tried)?;
@@ -103,15 +105,15 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Result<(), CommandError
     Ok(())
 }
 
-fn request(context: &Context, args: &InitArgs) -> Request {
-    let wanted = Format::ALL.into_iter().find(|f| Some(f.as_str()) == args.format.as_deref());
+fn request(context: &CommandContext, args: &InitArgs) -> InitRequest {
+    let wanted = PlanFormat::ALL.into_iter().find(|f| Some(f.as_str()) == args.format.as_deref());
     let empty = |format| {
         format::codec(format).empty(&super::convert::project_name(context), &context.now())
     };
-    Request { plan: wanted.map(|format| (format, empty(format))), ..Request::default() }
+    InitRequest { plan: wanted.map(|format| (format, empty(format))), ..InitRequest::default() }
 }
 
-fn set_up(tree: &Tree, request: &Request) -> Result<Setup, CommandError> {
+fn set_up(tree: &ProjectTree, request: &InitRequest) -> Result<ProjectSetup, CommandError> {
     init::set_up(tree, request).map_err(|in_the_way| {
         CommandError::new(in_the_way.to_string())
             .hint(format!("move {} away, then run `ralph init` again", in_the_way.path))
@@ -123,31 +125,31 @@ fn is_asked() -> bool {
 }
 
 #[derive(Serialize)]
-struct Done {
+struct InitReport {
     root: String,
     created: Vec<String>,
     changed: Vec<String>,
     commit: commit::CommitReport,
     #[serde(flatten)]
-    setup: Setup,
+    setup: ProjectSetup,
 }
 
 /// Write what is missing. A file that appeared since we looked counts as kept.
-fn carry_out(root: &Path, mut setup: Setup) -> Result<Done, CommandError> {
+fn carry_out(root: &Path, mut setup: ProjectSetup) -> Result<InitReport, CommandError> {
     let mut created = Vec::new();
     let mut changed = Vec::new();
     // Before the configuration, which comes last: without it the next run starts over.
-    if setup.ignore == IgnoreRules::Lacking && add_ignore_rules(&root.join(IGNORE))? {
+    if setup.ignore == IgnoreRulesState::Lacking && add_ignore_rules(&root.join(IGNORE))? {
         changed.push(IGNORE.to_owned());
     }
     for file in std::mem::take(&mut setup.create) {
         match store::create(&root.join(&file.path), file.text.as_bytes())? {
-            Created::New => created.push(file.path),
-            Created::AlreadyThere => setup.kept.push(file.path),
+            FileCreation::New => created.push(file.path),
+            FileCreation::AlreadyThere => setup.kept.push(file.path),
         }
     }
     let commit = commit::CommitReport::default();
-    Ok(Done { root: root.display().to_string(), created, changed, commit, setup })
+    Ok(InitReport { root: root.display().to_string(), created, changed, commit, setup })
 }
 
 fn add_ignore_rules(path: &Path) -> Result<bool, CommandError> {
@@ -159,13 +161,13 @@ fn add_ignore_rules(path: &Path) -> Result<bool, CommandError> {
     Ok(true)
 }
 
-impl Done {
+impl InitReport {
     /// The files that were made or changed.
     fn written(&self) -> Vec<String> {
         self.created.iter().chain(&self.changed).cloned().collect()
     }
 
-    fn report(&self, context: &Context) -> Result<(), CommandError> {
+    fn report(&self, context: &CommandContext) -> Result<(), CommandError> {
         let setup = &self.setup;
         if self.written().is_empty() && self.commit.made.is_none() {
             out::line(format!(
@@ -180,7 +182,7 @@ impl Done {
         Ok(())
     }
 
-    fn rows(&self, context: &Context) -> LabelledRows {
+    fn rows(&self, context: &CommandContext) -> LabelledRows {
         let setup = &self.setup;
         let mut rows = LabelledRows::default();
         if context.project.root() != context.directory {
@@ -208,18 +210,18 @@ impl Done {
 
 /// Return ` in PATH` for messages when the project is not in the directory of the command. Otherwise
 /// return the empty text.
-fn place(context: &Context) -> String {
+fn place(context: &CommandContext) -> String {
     let root = context.project.root();
     if root == context.directory { String::new() } else { format!(" in {}", root.display()) }
 }
 
 /// Name and command; an imported gate has nothing but its command.
-fn gate(gate: &Gate) -> Vec<String> {
+fn gate(gate: &ProposedGate) -> Vec<String> {
     let command = Some(gate.command.clone()).filter(|command| *command != gate.name);
     [gate.name.clone()].into_iter().chain(command).collect()
 }
 
-fn next_steps(context: &Context, starter: bool) -> Vec<String> {
+fn next_steps(context: &CommandContext, starter: bool) -> Vec<String> {
     let git = context.project.git_dir().is_none();
     let git = git.then(|| "`git init`: ralph works in git repositories".to_owned());
     let constructs = native_plan(context, &PlanArgs::default()).is_ok();

@@ -1,17 +1,17 @@
 //! `ralph issue`: questions and bugs to be investigated.
 
 use clap::{Args, Subcommand};
-use ralph_core::format::Codec;
+use ralph_core::format::PlanCodec;
 use ralph_core::format::jsonl::fresh_issue_id;
-use ralph_core::plan::{Edit, Id, Issue, Plan, Priority, verbs};
+use ralph_core::plan::{Id, Issue, Plan, PlanEdit, Priority, verbs};
 use serde_json::json;
 
-use crate::args::{Common, PlanArgs};
-use crate::commands::permit::{self, Access};
+use crate::args::{CommonArgs, PlanArgs};
+use crate::commands::permit::{self, CommandAccess};
 use crate::commands::task::refused;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Keep the questions and bugs that must be investigated before they are work
 ///
@@ -23,13 +23,13 @@ use crate::out::{self, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct IssueArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     #[command(subcommand)]
-    action: Action,
+    action: IssueAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum IssueAction {
     /// Add an issue
     Add {
         /// The question or the problem
@@ -48,29 +48,29 @@ enum Action {
 }
 
 impl IssueArgs {
-    pub(crate) fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> CommandAccess {
         match self.action {
-            Action::List => Access::Look,
-            Action::Add { .. } => Access::Say,
-            Action::Done { .. } => Access::Decide,
+            IssueAction::List => CommandAccess::Look,
+            IssueAction::Add { .. } => CommandAccess::Say,
+            IssueAction::Done { .. } => CommandAccess::Decide,
         }
     }
 }
 
-pub(crate) fn run(context: &Context, args: IssueArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: IssueArgs) -> Result<(), CommandError> {
     let render = args.common.render();
     match args.action {
-        Action::Add { description, priority } => {
+        IssueAction::Add { description, priority } => {
             add(context, &args.common.plan, &description, priority.as_deref(), render)
         }
-        Action::List => list(context, &args.common.plan, render),
-        Action::Done { id } => done(context, &args.common.plan, &Id::new(id), render),
+        IssueAction::List => list(context, &args.common.plan, render),
+        IssueAction::Done { id } => done(context, &args.common.plan, &Id::new(id), render),
     }
 }
 
 /// Open an issue; inside an attempt only a few.
 pub(crate) fn open(
-    context: &Context,
+    context: &CommandContext,
     plan: &PlanArgs,
     description: &str,
     priority: Option<Priority>,
@@ -80,7 +80,7 @@ pub(crate) fn open(
     }
     let description = permit::secrets_hider(context)?(description.trim());
     let mut added = Issue::default();
-    let add = |plan: &Plan, _: &dyn Codec| {
+    let add = |plan: &Plan, _: &dyn PlanCodec| {
         added = Issue {
             id: fresh_issue_id(&|id| plan.knows(id), &mut context.random()),
             desc: description.clone(),
@@ -88,27 +88,27 @@ pub(crate) fn open(
             priority,
             ..Issue::default()
         };
-        Ok(vec![Edit::AddIssue(added.clone())])
+        Ok(vec![PlanEdit::AddIssue(added.clone())])
     };
     permit::adding(context, 1, || context.change_plan(plan, add))?;
     Ok(added)
 }
 
 fn add(
-    context: &Context,
+    context: &CommandContext,
     plan: &PlanArgs,
     description: &str,
     priority: Option<&str>,
-    render: Render,
+    render: OutputMode,
 ) -> Result<(), CommandError> {
     let added = open(context, plan, description, priority.and_then(Priority::from_word))?;
     render.print(&added, format!("Added: {} {}", added.id, out::clean(&added.desc)))
 }
 
-fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), CommandError> {
+fn list(context: &CommandContext, plan: &PlanArgs, render: OutputMode) -> Result<(), CommandError> {
     let file = context.read_plan(plan)?;
     let plan = &file.plan;
-    if render == Render::Json {
+    if render == OutputMode::Json {
         return out::json(&plan.scoped_issues().collect::<Vec<_>>());
     }
     let rows: Vec<Vec<String>> = plan
@@ -124,7 +124,12 @@ fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), Comman
     out::print_table(&rows)
 }
 
-fn done(context: &Context, plan: &PlanArgs, id: &Id, render: Render) -> Result<(), CommandError> {
+fn done(
+    context: &CommandContext,
+    plan: &PlanArgs,
+    id: &Id,
+    render: OutputMode,
+) -> Result<(), CommandError> {
     let changed = context.change_plan(plan, |plan, _| {
         verbs::resolve_issue(plan, id).map_err(|e| refused(&e, plan))
     })?;

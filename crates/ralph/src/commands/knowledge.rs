@@ -4,19 +4,19 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ralph_core::memory::index::{
-    Category, Files, Item, JSON_FILE, Knowledge, MARKDOWN_FILE, Status, Violation, knowledge,
-    verify,
+    IndexFiles, IndexViolation, JSON_FILE, Knowledge, KnowledgeCategory, KnowledgeItem,
+    KnowledgeStatus, MARKDOWN_FILE, knowledge, verify,
 };
 use ralph_core::memory::{MOST, search};
 use ralph_core::text::nearest;
 use ralph_host::git::{GitError, RepoPath};
-use ralph_host::proc::Runner;
+use ralph_host::proc::JobRunner;
 use serde_json::json;
 
 use crate::args::OutputArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, LabelledRows, Render};
+use crate::out::{self, LabelledRows, OutputMode};
 
 /// Look at what the agents have learned: the knowledge index
 ///
@@ -33,11 +33,11 @@ pub(crate) struct KnowledgeArgs {
     #[command(flatten)]
     output: OutputArgs,
     #[command(subcommand)]
-    action: Action,
+    action: KnowledgeAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum KnowledgeAction {
     /// List what is known, by category
     ///
     /// Example:
@@ -84,69 +84,77 @@ enum Action {
 }
 
 /// Texts of both files of the knowledge index.
-struct Texts {
+struct KnowledgeTexts {
     markdown: Option<String>,
     json: Option<String>,
 }
 
-impl Texts {
-    fn read(context: &Context) -> Result<Self, CommandError> {
+impl KnowledgeTexts {
+    fn read(context: &CommandContext) -> Result<Self, CommandError> {
         let read = |file: &str| context.read_text(&context.project.ledger_file(file));
         Ok(Self { markdown: read(MARKDOWN_FILE)?, json: read(JSON_FILE)? })
     }
 
-    fn files(&self) -> Files<'_> {
-        Files { markdown: self.markdown.as_deref(), json: self.json.as_deref() }
+    fn files(&self) -> IndexFiles<'_> {
+        IndexFiles { markdown: self.markdown.as_deref(), json: self.json.as_deref() }
     }
 }
 
-pub(crate) fn run(context: &Context, args: &KnowledgeArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(
+    context: &CommandContext,
+    args: &KnowledgeArgs,
+) -> Result<ExitCode, CommandError> {
     let render = args.output.render();
-    let texts = Texts::read(context)?;
+    let texts = KnowledgeTexts::read(context)?;
     match &args.action {
-        Action::List { all } => {
+        KnowledgeAction::List { all } => {
             let known = known(&texts);
-            let mut items: Vec<&Item> =
+            let mut items: Vec<&KnowledgeItem> =
                 known.items.iter().filter(|i| *all || in_force(i)).collect();
             items.sort_by_key(|item| item.category.map_or(u8::MAX, |c| c as u8));
             list(&items, "Nothing is known yet.", render)?;
         }
-        Action::Show { id } => show(context, &known(&texts), id, render)?,
-        Action::Search { words, all, number } => {
-            let which = if *all { Which::All } else { Which::InForce };
+        KnowledgeAction::Show { id } => show(context, &known(&texts), id, render)?,
+        KnowledgeAction::Search { words, all, number } => {
+            let which = if *all { KnowledgeScope::All } else { KnowledgeScope::InForce };
             let found = found(&texts, words, which, *number);
             let none = format!("Nothing that is known speaks of {}.", out::clean(&words.join(" ")));
             list(&found.iter().collect::<Vec<_>>(), &none, render)?;
         }
-        Action::Verify => return verify_files(context, &texts, render),
+        KnowledgeAction::Verify => return verify_files(context, &texts, render),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Set of entries that a search looks at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum KnowledgeScope {
     InForce,
     All,
 }
 
 /// Find entries in force that contain one of these words.
 pub(crate) fn find(
-    context: &Context,
+    context: &CommandContext,
     words: &[String],
     number: usize,
-) -> Result<Vec<Item>, CommandError> {
-    Ok(found(&Texts::read(context)?, words, Which::InForce, number))
+) -> Result<Vec<KnowledgeItem>, CommandError> {
+    Ok(found(&KnowledgeTexts::read(context)?, words, KnowledgeScope::InForce, number))
 }
 
-fn found(texts: &Texts, words: &[String], which: Which, number: usize) -> Vec<Item> {
+fn found(
+    texts: &KnowledgeTexts,
+    words: &[String],
+    which: KnowledgeScope,
+    number: usize,
+) -> Vec<KnowledgeItem> {
     let mut known = known(texts);
-    known.items.retain(|item| which == Which::All || in_force(item));
+    known.items.retain(|item| which == KnowledgeScope::All || in_force(item));
     search(&known.items, words, number).into_iter().cloned().collect()
 }
 
 /// Read the entries from the texts. Warn about a damaged history and leave it out.
-fn known(texts: &Texts) -> Knowledge {
+fn known(texts: &KnowledgeTexts) -> Knowledge {
     let known = knowledge(texts.files());
     if let Some(damage) = &known.damage {
         out::warn(format!("{JSON_FILE}:{}: {}; it is left out", damage.line, damage.message));
@@ -154,12 +162,12 @@ fn known(texts: &Texts) -> Knowledge {
     known
 }
 
-fn in_force(item: &Item) -> bool {
-    item.status == Status::Active
+fn in_force(item: &KnowledgeItem) -> bool {
+    item.status == KnowledgeStatus::Active
 }
 
-fn list(items: &[&Item], none: &str, render: Render) -> Result<(), CommandError> {
-    if render == Render::Json {
+fn list(items: &[&KnowledgeItem], none: &str, render: OutputMode) -> Result<(), CommandError> {
+    if render == OutputMode::Json {
         return out::json(&items);
     }
     if items.is_empty() {
@@ -183,15 +191,15 @@ fn list(items: &[&Item], none: &str, render: Render) -> Result<(), CommandError>
     Ok(())
 }
 
-fn heading(item: &Item) -> String {
-    match item.category.map(Category::heading) {
+fn heading(item: &KnowledgeItem) -> String {
+    match item.category.map(KnowledgeCategory::heading) {
         Some(heading) => heading.to_owned(),
         None if item.heading.is_empty() => "Other".to_owned(),
         None => out::clean(&item.heading),
     }
 }
 
-fn row(item: &Item) -> Vec<String> {
+fn row(item: &KnowledgeItem) -> Vec<String> {
     let text = match status(item) {
         Some(status) => format!("({status}) {}", out::clean(&item.text)),
         None => out::clean(&item.text),
@@ -200,21 +208,22 @@ fn row(item: &Item) -> Vec<String> {
 }
 
 /// Return the reason why an entry is not in force; `None` when it is.
-fn status(item: &Item) -> Option<String> {
+fn status(item: &KnowledgeItem) -> Option<String> {
     match &item.status {
-        Status::Active => None,
-        Status::Superseded { by } => Some(format!("superseded by {}", out::clean(by))),
-        Status::Retired => Some("retired".to_owned()),
+        KnowledgeStatus::Active => None,
+        KnowledgeStatus::Superseded { by } => Some(format!("superseded by {}", out::clean(by))),
+        KnowledgeStatus::Retired => Some("retired".to_owned()),
     }
 }
 
 fn show(
-    context: &Context,
+    context: &CommandContext,
     known: &Knowledge,
     id: &str,
-    render: Render,
+    render: OutputMode,
 ) -> Result<(), CommandError> {
-    let same = |item: &&Item| item.id.as_deref().is_some_and(|i| i.eq_ignore_ascii_case(id));
+    let same =
+        |item: &&KnowledgeItem| item.id.as_deref().is_some_and(|i| i.eq_ignore_ascii_case(id));
     let Some(item) = known.items.iter().find(same) else {
         let ids = known.items.iter().filter_map(|item| item.id.as_deref());
         let near = nearest(id, ids).map(|near| format!("did you mean {}?", out::clean(near)));
@@ -222,7 +231,7 @@ fn show(
             .maybe_hint(near)
             .hint("`ralph knowledge list --all` lists everything"));
     };
-    if render == Render::Json {
+    if render == OutputMode::Json {
         return out::json(item);
     }
     out::line(out::clean(item.id.as_deref().unwrap_or_default()))?;
@@ -249,9 +258,11 @@ fn show(
 
 /// Check both files. Return the violations and the number of entries in force; `None` when there is no
 /// index.
-pub(crate) fn check(context: &Context) -> Result<Option<(Vec<Violation>, usize)>, CommandError> {
-    let texts = Texts::read(context)?;
-    if texts.files() == Files::default() {
+pub(crate) fn check(
+    context: &CommandContext,
+) -> Result<Option<(Vec<IndexViolation>, usize)>, CommandError> {
+    let texts = KnowledgeTexts::read(context)?;
+    if texts.files() == IndexFiles::default() {
         return Ok(None);
     }
     let found = violations(&texts, committed(context)?.as_ref());
@@ -259,10 +270,10 @@ pub(crate) fn check(context: &Context) -> Result<Option<(Vec<Violation>, usize)>
 }
 
 /// List the violations in the files themselves and in the changes since the last commit.
-fn violations(texts: &Texts, committed: Option<&Texts>) -> Vec<Violation> {
+fn violations(texts: &KnowledgeTexts, committed: Option<&KnowledgeTexts>) -> Vec<IndexViolation> {
     let now = texts.files();
-    let mut found = verify(Files::default(), now).err().unwrap_or_default();
-    if let Some(before) = committed.map(Texts::files) {
+    let mut found = verify(IndexFiles::default(), now).err().unwrap_or_default();
+    if let Some(before) = committed.map(KnowledgeTexts::files) {
         let since = verify(before, now).err().unwrap_or_default();
         found.extend(since.into_iter().filter(|one| !found.contains(one)).collect::<Vec<_>>());
     }
@@ -270,26 +281,26 @@ fn violations(texts: &Texts, committed: Option<&Texts>) -> Vec<Violation> {
 }
 
 fn verify_files(
-    context: &Context,
-    texts: &Texts,
-    render: Render,
+    context: &CommandContext,
+    texts: &KnowledgeTexts,
+    render: OutputMode,
 ) -> Result<ExitCode, CommandError> {
     let now = texts.files();
     let committed = committed(context)?;
     let found = violations(texts, committed.as_ref());
     let code = if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) };
-    if render == Render::Json {
+    if render == OutputMode::Json {
         let compared = committed.is_some().then_some("HEAD");
         out::json(&json!({ "compared_with": compared, "violations": found }))?;
         return Ok(code);
     }
-    let shown = |one: &Violation| {
+    let shown = |one: &IndexViolation| {
         let file = context.show(&context.project.root().join(one.file));
         let line = one.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("{file}{line}: {}", out::clean(&one.message))
     };
     found.iter().map(shown).try_for_each(out::line)?;
-    out::line(match (found.len(), now == Files::default()) {
+    out::line(match (found.len(), now == IndexFiles::default()) {
         (0, true) => "There is no knowledge index yet.".to_owned(),
         (0, false) => {
             let entries = knowledge(now).active().count();
@@ -302,7 +313,7 @@ fn verify_files(
 }
 
 /// The files in the last commit, when one of them is there.
-fn committed(context: &Context) -> Result<Option<Texts>, CommandError> {
+fn committed(context: &CommandContext) -> Result<Option<KnowledgeTexts>, CommandError> {
     if context.project.git_dir().is_none() {
         return Ok(None);
     }
@@ -310,12 +321,12 @@ fn committed(context: &Context) -> Result<Option<Texts>, CommandError> {
         CommandError::new(format!("git cannot show the index of the last commit: {e}"))
             .maybe_hint(e.hint())
     };
-    let runner = Runner::new(format!("knowledge-{}", std::process::id()));
+    let runner = JobRunner::new(format!("knowledge-{}", std::process::id()));
     let (root, repo) = (context.project.root(), context.repo(&runner)?);
     let prefix = root.strip_prefix(repo.top()).unwrap_or(root);
     let path = |file: &str| RepoPath::new(prefix.join(file).as_os_str().as_encoded_bytes());
     let texts = repo.texts_at_head(&[path(MARKDOWN_FILE), path(JSON_FILE)]).map_err(failed)?;
     let [markdown, json] = texts.try_into().unwrap_or_default();
     let is_there = markdown.is_some() || json.is_some();
-    Ok(is_there.then_some(Texts { markdown, json }))
+    Ok(is_there.then_some(KnowledgeTexts { markdown, json }))
 }

@@ -3,15 +3,15 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ralph_core::cycle::{Event, EventKind, NotArrived, OnMissing, SettlementWay};
-use ralph_host::drive::{self, LandAction, LandReport, Options};
+use ralph_core::cycle::{EventKind, LoopEvent, MissingWorkAnswer, SettlementWay, UnarrivedCommits};
+use ralph_host::drive::{self, LandAction, LandReport, RunOptions};
 use serde_json::{Value, json};
 
 use super::build;
 use crate::args::{OutputArgs, PlanArgs};
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// The exit code when commits still wait.
 const WAITS: u8 = 3;
@@ -68,25 +68,25 @@ impl LandWayArgs {
             (_, Some(spec)) => LandAction::PartialSpec(spec.clone()),
             _ if self.no_commit => LandAction::Uncommitted,
             _ if self.discard => LandAction::GiveUp,
-            _ if self.rest => LandAction::Bring(OnMissing::BringRest),
-            _ => LandAction::Bring(OnMissing::Wait),
+            _ if self.rest => LandAction::Bring(MissingWorkAnswer::BringRest),
+            _ => LandAction::Bring(MissingWorkAnswer::Wait),
         }
     }
 }
 
-pub(crate) fn run(context: &Context, args: &LandArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &LandArgs) -> Result<ExitCode, CommandError> {
     let file = context.read_plan(&PlanArgs::default())?;
     let resolved = context.config_with(&[], &file)?;
-    let setup = build::setup(context, &file, &resolved, Options::default())?;
-    let mut warn = |event: &Event<'_>| {
+    let setup = build::setup(context, &file, &resolved, RunOptions::default())?;
+    let mut warn = |event: &LoopEvent<'_>| {
         if let EventKind::Warning(remark) | EventKind::Recovered(remark) = &event.kind {
             out::warn(&remark.text);
         }
     };
     let report = drive::land(setup, &args.way.action(), &mut warn)?;
     match args.output.render() {
-        Render::Json => out::json(&as_json(&report))?,
-        Render::People => lines(&report).into_iter().try_for_each(out::line)?,
+        OutputMode::Json => out::json(&as_json(&report))?,
+        OutputMode::People => lines(&report).into_iter().try_for_each(out::line)?,
     }
     Ok(ExitCode::from(if report.waits.is_some() { WAITS } else { 0 }))
 }
@@ -139,7 +139,7 @@ fn as_json(report: &LandReport) -> Value {
         };
         json!({ "way": way, "place": place, "commits": count })
     });
-    let waits = report.waits.as_ref().map(|NotArrived { why, sentence, commits }| {
+    let waits = report.waits.as_ref().map(|UnarrivedCommits { why, sentence, commits }| {
         json!({ "why": why, "sentence": sentence, "commits": commits })
     });
     json!({

@@ -3,31 +3,34 @@
 use std::path::PathBuf;
 
 use ralph_core::config::LaneSettings;
-use ralph_core::doctor::{self, ComparedGate, Finding};
+use ralph_core::doctor::{self, ComparedGate, DoctorFinding};
 use ralph_core::gate::{Gate, GateRunResult};
-use ralph_core::init::{LaneDifference, LaneProposal, Tree};
-use ralph_host::gates::{GateRun, run_gate};
+use ralph_core::init::{LaneDifference, LaneProposal, ProjectTree};
+use ralph_host::gates::{GatePassSettings, run_gate};
 use ralph_host::git::Repo;
 use ralph_host::lanes::{LaneTrial, environment_of_home};
-use ralph_host::proc::{Bounds, Cancel, Runner};
+use ralph_host::proc::{CancelToken, JobBounds, JobRunner};
 use ralph_host::survey::survey;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out;
 
 /// Inputs for trying gates in a lane.
 pub(crate) struct LaneTrialJob<'j, 'r> {
-    pub(crate) context: &'j Context,
+    pub(crate) context: &'j CommandContext,
     pub(crate) repo: &'j Repo<'r>,
-    pub(crate) runner: &'j Runner,
+    pub(crate) runner: &'j JobRunner,
     pub(crate) settings: LaneSettings,
     /// Prefix of the paths of the logs.
     pub(crate) logs: PathBuf,
 }
 
 /// Make a lane usable, run there the gates that were run in home, and say what came of it.
-pub(crate) fn run(job: &LaneTrialJob<'_, '_>, home: &[(Gate, GateRunResult)]) -> Vec<Finding> {
+pub(crate) fn run(
+    job: &LaneTrialJob<'_, '_>,
+    home: &[(Gate, GateRunResult)],
+) -> Vec<DoctorFinding> {
     out::progress(&match &job.settings.setup {
         Some(setup) => format!("preparing a lane: {} …", out::clean(setup)),
         None => "preparing a lane …".to_owned(),
@@ -42,7 +45,7 @@ pub(crate) fn run(job: &LaneTrialJob<'_, '_>, home: &[(Gate, GateRunResult)]) ->
         }
         Err(e) => return vec![doctor::lane_trouble(&e.to_string(), e.hint())],
     };
-    let mut all: Vec<Finding> =
+    let mut all: Vec<DoctorFinding> =
         doctor::missing_in_home(&trial.furnished.missing).into_iter().collect();
     let mut results = Vec::new();
     for (gate, result) in home {
@@ -66,12 +69,12 @@ fn run_in(
     gate: &Gate,
 ) -> Result<GateRunResult, CommandError> {
     let (root, environment) = (trial.root(), trial.environment());
-    let run = GateRun {
+    let run = GatePassSettings {
         surroundings: &environment,
         cwd: &root,
         logs: &job.logs,
-        grace: Bounds::default().grace,
-        cancel: Cancel::default(),
+        grace: JobBounds::default().grace,
+        cancel: CancelToken::default(),
     };
     out::progress(&format!("running gate {} in a lane …", out::clean(&gate.name)));
     let ran = run_gate(job.runner, gate, &run, &mut |_| {});
@@ -95,7 +98,10 @@ fn difference(job: &LaneTrialJob<'_, '_>, trial: &LaneTrial<'_>) -> LaneDifferen
 }
 
 /// The project as `ralph init` sees it, with what git says about it.
-pub(crate) fn look_at(context: &Context, repo: &Repo<'_>) -> Result<Tree, CommandError> {
+pub(crate) fn look_at(
+    context: &CommandContext,
+    repo: &Repo<'_>,
+) -> Result<ProjectTree, CommandError> {
     let mut tree = survey(context.project.root())?;
     let depth = repo.prefix().as_path().components().count();
     // Without git there is nothing to say, which others tell.

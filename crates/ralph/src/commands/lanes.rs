@@ -5,14 +5,14 @@ use ralph_core::words::{disk_size, short};
 use ralph_host::lanes::{
     LaneError, LanePool, LaneState, LaneSummary, cache_folder, remove_orphaned_lanes,
 };
-use ralph_host::proc::Runner;
+use ralph_host::proc::JobRunner;
 use serde_json::{Value, json};
 
 use crate::args::OutputArgs;
-use crate::commands::permit::Access;
-use crate::context::Context;
+use crate::commands::permit::CommandAccess;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Show the lanes: checkouts of ralph's own, in which agents work
 ///
@@ -44,16 +44,16 @@ enum LanesAction {
 }
 
 impl LanesArgs {
-    pub(crate) fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> CommandAccess {
         match self.action {
-            None | Some(LanesAction::List) => Access::Look,
-            Some(LanesAction::Prune) => Access::Decide,
+            None | Some(LanesAction::List) => CommandAccess::Look,
+            Some(LanesAction::Prune) => CommandAccess::Decide,
         }
     }
 }
 
-pub(crate) fn run(context: &Context, args: &LanesArgs) -> Result<(), CommandError> {
-    let runner = Runner::new(format!("lanes-{}", std::process::id()));
+pub(crate) fn run(context: &CommandContext, args: &LanesArgs) -> Result<(), CommandError> {
+    let runner = JobRunner::new(format!("lanes-{}", std::process::id()));
     let repo = context.repo(&runner)?;
     let pool = LanePool::find(&repo, &context.config()?.lane)?;
     match args.action {
@@ -62,9 +62,9 @@ pub(crate) fn run(context: &Context, args: &LanesArgs) -> Result<(), CommandErro
     }
 }
 
-fn list(pool: &LanePool<'_>, render: Render) -> Result<(), CommandError> {
+fn list(pool: &LanePool<'_>, render: OutputMode) -> Result<(), CommandError> {
     let lanes = pool.list()?;
-    if render == Render::Json {
+    if render == OutputMode::Json {
         return out::json(&lanes.iter().map(as_json).collect::<Vec<_>>());
     }
     if lanes.is_empty() {
@@ -86,11 +86,15 @@ fn list(pool: &LanePool<'_>, render: Render) -> Result<(), CommandError> {
     out::print_table(&rows)
 }
 
-fn prune(context: &Context, pool: &LanePool<'_>, render: Render) -> Result<(), CommandError> {
+fn prune(
+    context: &CommandContext,
+    pool: &LanePool<'_>,
+    render: OutputMode,
+) -> Result<(), CommandError> {
     let pruned = pool.prune(context.store().holder())?;
     let orphans = cache_folder().map(|cache| remove_orphaned_lanes(&cache)).unwrap_or_default();
     let freed = pruned.removed.iter().map(|lane| lane.bytes).sum();
-    if render == Render::Json {
+    if render == OutputMode::Json {
         let of = |lanes: &[LaneSummary]| lanes.iter().map(as_json).collect::<Vec<_>>();
         return out::json(&json!({
             "removed": of(&pruned.removed), "kept": of(&pruned.kept), "orphans": orphans,

@@ -2,13 +2,13 @@
 
 use clap::Args;
 use ralph_core::age;
-use ralph_core::plan::{Plan, State, TombstoneKind};
+use ralph_core::plan::{Plan, TaskState, TombstoneKind};
 use serde::Serialize;
 
-use crate::args::Common;
-use crate::context::Context;
+use crate::args::CommonArgs;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Show the history: tasks that were accepted, rejected or left out, newest first
 ///
@@ -19,14 +19,14 @@ use crate::out::{self, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct LogArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     /// Show at most this many entries
     #[arg(short = 'n', long = "number", value_name = "N")]
     number: Option<usize>,
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct TaskLogEntry {
     #[serde(rename = "event")]
     what: &'static str,
     id: String,
@@ -35,11 +35,11 @@ struct Entry {
     at: Option<String>,
 }
 
-pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &LogArgs) -> Result<(), CommandError> {
     let file = context.read_plan(&args.common.plan)?;
-    let entries: Vec<Entry> =
+    let entries: Vec<TaskLogEntry> =
         history(&file.plan).into_iter().rev().take(args.number.unwrap_or(usize::MAX)).collect();
-    if args.common.render() == Render::Json {
+    if args.common.render() == OutputMode::Json {
         return out::json(&entries);
     }
     if entries.is_empty() {
@@ -59,12 +59,12 @@ pub(crate) fn run(context: &Context, args: &LogArgs) -> Result<(), CommandError>
 }
 
 /// Oldest first. Formats that keep no history show how finished tasks stand.
-fn history(plan: &Plan) -> Vec<Entry> {
+fn history(plan: &Plan) -> Vec<TaskLogEntry> {
     if plan.format.buries_tasks() {
         return plan
             .tombstones
             .iter()
-            .map(|t| Entry {
+            .map(|t| TaskLogEntry {
                 what: match t.kind {
                     TombstoneKind::Accept => "accepted",
                     TombstoneKind::Reject => "rejected",
@@ -81,13 +81,13 @@ fn history(plan: &Plan) -> Vec<Entry> {
         .iter()
         .filter_map(|t| {
             let (what, reason) = match &t.state {
-                State::Accepted => ("accepted", None),
-                State::Failed(reason) => ("failed", reason.clone()),
-                State::Skipped => ("left out", None),
+                TaskState::Accepted => ("accepted", None),
+                TaskState::Failed(reason) => ("failed", reason.clone()),
+                TaskState::Skipped => ("left out", None),
                 _ => ("rejected", Some(t.reject.clone()?)),
             };
             let (id, name) = (t.id.to_string(), t.name.clone());
-            Some(Entry { what, id, name, reason, at: t.done_at.clone() })
+            Some(TaskLogEntry { what, id, name, reason, at: t.done_at.clone() })
         })
         .collect()
 }

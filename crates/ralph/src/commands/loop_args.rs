@@ -1,11 +1,11 @@
 //! Options that the commands which run a loop share.
 
 use clap::Args;
-use ralph_core::config::Flag;
-use ralph_face::View;
-use ralph_host::drive::Options;
+use ralph_core::config::ConfigFlag;
+use ralph_face::ViewChoice;
+use ralph_host::drive::RunOptions;
 
-use crate::out::Render;
+use crate::out::OutputMode;
 
 /// Options of `ralph build`, `ralph plan` and `ralph construct`.
 #[derive(Clone, Debug, Default, Args)]
@@ -65,7 +65,7 @@ pub(crate) struct StageArgs {
 
 impl StageArgs {
     /// The options that set a key of the configuration.
-    pub(crate) fn flags(&self) -> Vec<Flag> {
+    pub(crate) fn flags(&self) -> Vec<ConfigFlag> {
         let timeout = self.timeout.map(|ms| format!("{ms}ms"));
         self.common.flags([
             flag("--max-iterations", "max_iterations", self.max_iterations.as_deref()),
@@ -79,8 +79,12 @@ impl StageArgs {
 }
 
 /// An option that sets a key of the configuration.
-pub(crate) fn flag(name: &'static str, key: &'static str, value: Option<&str>) -> Option<Flag> {
-    value.map(|value| Flag { name, key, value: value.to_owned() })
+pub(crate) fn flag(
+    name: &'static str,
+    key: &'static str,
+    value: Option<&str>,
+) -> Option<ConfigFlag> {
+    value.map(|value| ConfigFlag { name, key, value: value.to_owned() })
 }
 
 impl LoopArgs {
@@ -90,7 +94,10 @@ impl LoopArgs {
     }
 
     /// The options that set a key of the configuration, with those of the command itself.
-    pub(crate) fn flags(&self, own: impl IntoIterator<Item = Option<Flag>>) -> Vec<Flag> {
+    pub(crate) fn flags(
+        &self,
+        own: impl IntoIterator<Item = Option<ConfigFlag>>,
+    ) -> Vec<ConfigFlag> {
         let unknown = self.allow_unknown_cost.then_some("true");
         let mine = [
             flag("--max-cost", "limits.max_cost", self.max_cost.as_deref()),
@@ -102,25 +109,25 @@ impl LoopArgs {
     }
 
     /// Return the options of the loop that are not in the configuration.
-    pub(crate) fn options(&self) -> Options {
-        Options {
+    pub(crate) fn options(&self) -> RunOptions {
+        RunOptions {
             no_wait: self.no_wait,
             backend: self.backend.clone(),
             model: self.model.clone(),
-            ..Options::default()
+            ..RunOptions::default()
         }
     }
 
     /// Return the kind of output for a dry run.
-    pub(crate) fn render(&self) -> Render {
-        Render::from_flag(self.json)
+    pub(crate) fn render(&self) -> OutputMode {
+        OutputMode::from_flag(self.json)
     }
 
-    pub(crate) fn view(&self) -> View {
+    pub(crate) fn view(&self) -> ViewChoice {
         match (self.json, self.quiet) {
-            (true, _) => View::Json,
-            (_, true) => View::Quiet,
-            _ => View::Auto,
+            (true, _) => ViewChoice::Json,
+            (_, true) => ViewChoice::Quiet,
+            _ => ViewChoice::Auto,
         }
     }
 }

@@ -11,12 +11,12 @@ use ralph_host::mailbox::{
 use ralph_host::project::Project;
 use serde_json::Value;
 
-use super::permit::{Access, Behalf};
+use super::permit::{CommandAccess, CommandCaller};
 use super::{mcp, task};
-use crate::args::{Cli, Command, PlanArgs};
-use crate::context::Context;
+use crate::args::{Cli, CliCommand, PlanArgs};
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Captured};
+use crate::out::{self, CapturedOutput};
 
 /// The mailbox that this process has to ask, if it runs inside an attempt.
 pub(crate) fn of_attempt() -> Option<PathBuf> {
@@ -35,7 +35,8 @@ fn project_around(here: Option<&Path>) -> Option<PathBuf> {
 pub(crate) fn ask_for(cli: &Cli) -> Result<Option<ExitCode>, CommandError> {
     let Some(socket) = of_attempt() else { return Ok(None) };
     // These need no project; the server asks for each of its tools.
-    if matches!(&cli.command, Command::Mcp(_) | Command::Completions(_) | Command::Man(_)) {
+    if matches!(&cli.command, CliCommand::Mcp(_) | CliCommand::Completions(_) | CliCommand::Man(_))
+    {
         return Ok(None);
     }
     let word = |word: std::ffi::OsString| {
@@ -43,7 +44,7 @@ pub(crate) fn ask_for(cli: &Cli) -> Result<Option<ExitCode>, CommandError> {
     };
     let args = std::env::args_os().skip(1).map(word).collect::<Result<_, _>>()?;
     let input = match &cli.command {
-        Command::Task(args) if args.reads_input() => Some(task::read_stdin(LONGEST_INPUT)?),
+        CliCommand::Task(args) if args.reads_input() => Some(task::read_stdin(LONGEST_INPUT)?),
         _ => None,
     };
     let call = MailboxCall::Command { args, input };
@@ -97,13 +98,13 @@ impl BackendCommands for LoopCommands {
             return MailboxAnswer::Elsewhere;
         }
         let caller = caller.clone();
-        let (done, Captured { stdout, stderr }) = out::capture(|| match request.call {
+        let (done, CapturedOutput { stdout, stderr }) = out::capture(|| match request.call {
             MailboxCall::Command { args, input } => {
-                let done = self.command(&args, Behalf { caller, input });
+                let done = self.command(&args, CommandCaller { caller, input });
                 Ok(done.unwrap_or_else(CommandError::report))
             }
             MailboxCall::Tool { name, arguments } => {
-                self.tool(&name, arguments, Behalf { caller, input: None })
+                self.tool(&name, arguments, CommandCaller { caller, input: None })
             }
         });
         let code = match done {
@@ -117,7 +118,7 @@ impl BackendCommands for LoopCommands {
 }
 
 impl LoopCommands {
-    fn command(&self, args: &[String], behalf: Behalf) -> Result<ExitCode, CommandError> {
+    fn command(&self, args: &[String], behalf: CommandCaller) -> Result<ExitCode, CommandError> {
         let words = std::iter::once("ralph").chain(args.iter().map(String::as_str));
         let mut cli = Cli::try_parse_from(words)
             .map_err(|e| CommandError::usage(format!("the loop cannot read this command: {e}")))?;
@@ -127,14 +128,19 @@ impl LoopCommands {
                 .hint("`ralph status` shows how things stand now"));
         }
         cli.directory = Some(self.project.clone());
-        super::carry_out(cli, &|| Context::open_for(&self.project, behalf.clone()))
+        super::carry_out(cli, &|| CommandContext::open_for(&self.project, behalf.clone()))
     }
 
-    fn tool(&self, name: &str, arguments: Value, behalf: Behalf) -> Result<ExitCode, CommandError> {
-        if mcp::access_of(name)? == Access::Say {
-            behalf.check(Access::Say)?;
+    fn tool(
+        &self,
+        name: &str,
+        arguments: Value,
+        behalf: CommandCaller,
+    ) -> Result<ExitCode, CommandError> {
+        if mcp::access_of(name)? == CommandAccess::Say {
+            behalf.check(CommandAccess::Say)?;
         }
-        let context = Context::open_for(&self.project, behalf)?;
+        let context = CommandContext::open_for(&self.project, behalf)?;
         out::json(&mcp::call(name, &context, &PlanArgs::default(), arguments)?)?;
         Ok(ExitCode::SUCCESS)
     }

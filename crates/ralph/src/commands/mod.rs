@@ -47,11 +47,11 @@ pub(crate) mod watch;
 
 use std::process::ExitCode;
 
-use permit::Access;
-use ralph_core::control::Command as LoopCommand;
+use permit::CommandAccess;
+use ralph_core::control::LoopCommand;
 
-use crate::args::{Cli, Command};
-use crate::context::Context;
+use crate::args::{Cli, CliCommand};
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
@@ -60,113 +60,117 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, CommandError> {
     }
     let here = cli.directory.clone();
     permit::check(access(&cli.command), here.as_deref())?;
-    carry_out(cli, &|| Context::open(here.as_deref()))
+    carry_out(cli, &|| CommandContext::open(here.as_deref()))
 }
 
 /// Carry out a command that may be, in the project that `open` opens.
 fn carry_out(
     cli: Cli,
-    open: &dyn Fn() -> Result<Context, CommandError>,
+    open: &dyn Fn() -> Result<CommandContext, CommandError>,
 ) -> Result<ExitCode, CommandError> {
     let here = cli.directory.as_deref();
     match cli.command {
-        Command::Demo(args) => return demo::run(here, &args),
-        Command::Tutorial(args) => tutorial::run(here, &args)?,
-        Command::Init(args) => init::run(&open()?, &args)?,
-        Command::Doctor(args) => return doctor::run(&open()?, &args),
-        Command::Plan(args) => return plan_spec::run(&open()?, &args),
-        Command::Construct(args) => return construct::run(&open()?, &args),
-        Command::Agent(args) => return agent::run(&open()?, &args),
-        Command::Build(args) => return build::run(&open()?, &args),
-        Command::Start(args) => return build::start(here, &args),
-        Command::Pause(args) => control::to_the_loop(&open()?, &LoopCommand::Pause, args.render())?,
-        Command::Resume(args) => {
+        CliCommand::Demo(args) => return demo::run(here, &args),
+        CliCommand::Tutorial(args) => tutorial::run(here, &args)?,
+        CliCommand::Init(args) => init::run(&open()?, &args)?,
+        CliCommand::Doctor(args) => return doctor::run(&open()?, &args),
+        CliCommand::Plan(args) => return plan_spec::run(&open()?, &args),
+        CliCommand::Construct(args) => return construct::run(&open()?, &args),
+        CliCommand::Agent(args) => return agent::run(&open()?, &args),
+        CliCommand::Build(args) => return build::run(&open()?, &args),
+        CliCommand::Start(args) => return build::start(here, &args),
+        CliCommand::Pause(args) => {
+            control::to_the_loop(&open()?, &LoopCommand::Pause, args.render())?
+        }
+        CliCommand::Resume(args) => {
             control::to_the_loop(&open()?, &LoopCommand::Resume, args.render())?
         }
-        Command::Skip(args) => control::skip(&open()?, &args)?,
-        Command::Note(args) => control::note(&open()?, &args)?,
-        Command::Stop(args) => control::to_the_loop(&open()?, &LoopCommand::Stop, args.render())?,
-        Command::KillAttempt(args) => {
+        CliCommand::Skip(args) => control::skip(&open()?, &args)?,
+        CliCommand::Note(args) => control::note(&open()?, &args)?,
+        CliCommand::Stop(args) => {
+            control::to_the_loop(&open()?, &LoopCommand::Stop, args.render())?
+        }
+        CliCommand::KillAttempt(args) => {
             control::to_the_loop(&open()?, &LoopCommand::KillAttempt, args.render())?
         }
-        Command::Watch(args) => watch::run(&open()?, &args)?,
-        Command::Status(args) => status::run(&open()?, &args)?,
-        Command::Task(args) => task::run(&open()?, args)?,
-        Command::Issue(args) => issue::run(&open()?, args)?,
-        Command::Spec(args) => spec::run(&open()?, args)?,
-        Command::Inbox(args) => inbox::run(&open()?, args)?,
-        Command::Query(args) => query::run(&open()?, &args)?,
-        Command::Log(args) => log::run(&open()?, &args)?,
-        Command::Report(args) => report::run(&open()?, &args)?,
-        Command::Land(args) => return land::run(&open()?, &args),
-        Command::Lanes(args) => lanes::run(&open()?, &args)?,
-        Command::Attempts(args) => attempts::run(&open()?, &args)?,
-        Command::Knowledge(args) => return knowledge::run(&open()?, &args),
-        Command::Serve(args) => serve::run(&open()?, &args)?,
-        Command::Show(args) => show::run(&open()?, &args)?,
-        Command::Salvage(args) => salvage::run(&open()?, &args)?,
-        Command::Recover(args) => recover::run(&open()?, &args)?,
-        Command::Validate(args) => return validate::run(&open()?, &args),
-        Command::Convert(args) => convert::run(&open()?, &args)?,
-        Command::Import(args) => import::run(&open()?, &args)?,
-        Command::Config(args) => config::run(&open()?, args)?,
-        Command::Backends(args) => return backends::run(&open()?, &args),
-        Command::Mcp(args) => mcp::run(here, args)?,
-        Command::Completions(args) => completions::run(&args)?,
-        Command::Man(args) => completions::man(&args)?,
+        CliCommand::Watch(args) => watch::run(&open()?, &args)?,
+        CliCommand::Status(args) => status::run(&open()?, &args)?,
+        CliCommand::Task(args) => task::run(&open()?, args)?,
+        CliCommand::Issue(args) => issue::run(&open()?, args)?,
+        CliCommand::Spec(args) => spec::run(&open()?, args)?,
+        CliCommand::Inbox(args) => inbox::run(&open()?, args)?,
+        CliCommand::Query(args) => query::run(&open()?, &args)?,
+        CliCommand::Log(args) => log::run(&open()?, &args)?,
+        CliCommand::Report(args) => report::run(&open()?, &args)?,
+        CliCommand::Land(args) => return land::run(&open()?, &args),
+        CliCommand::Lanes(args) => lanes::run(&open()?, &args)?,
+        CliCommand::Attempts(args) => attempts::run(&open()?, &args)?,
+        CliCommand::Knowledge(args) => return knowledge::run(&open()?, &args),
+        CliCommand::Serve(args) => serve::run(&open()?, &args)?,
+        CliCommand::Show(args) => show::run(&open()?, &args)?,
+        CliCommand::Salvage(args) => salvage::run(&open()?, &args)?,
+        CliCommand::Recover(args) => recover::run(&open()?, &args)?,
+        CliCommand::Validate(args) => return validate::run(&open()?, &args),
+        CliCommand::Convert(args) => convert::run(&open()?, &args)?,
+        CliCommand::Import(args) => import::run(&open()?, &args)?,
+        CliCommand::Config(args) => config::run(&open()?, args)?,
+        CliCommand::Backends(args) => return backends::run(&open()?, &args),
+        CliCommand::Mcp(args) => mcp::run(here, args)?,
+        CliCommand::Completions(args) => completions::run(&args)?,
+        CliCommand::Man(args) => completions::man(&args)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Whether a command stays until somebody ends it.
-fn is_endless(command: &Command) -> bool {
-    matches!(command, Command::Status(args) if args.watch)
+fn is_endless(command: &CliCommand) -> bool {
+    matches!(command, CliCommand::Status(args) if args.watch)
 }
 
 /// Return the kind of access that a command needs. It decides whether a backend may use the command.
-fn access(command: &Command) -> Access {
+fn access(command: &CliCommand) -> CommandAccess {
     match command {
-        Command::Status(_)
-        | Command::Query(_)
-        | Command::Log(_)
-        | Command::Attempts(_)
-        | Command::Knowledge(_)
-        | Command::Show(_)
-        | Command::Validate(_)
-        | Command::Completions(_)
-        | Command::Man(_)
+        CliCommand::Status(_)
+        | CliCommand::Query(_)
+        | CliCommand::Log(_)
+        | CliCommand::Attempts(_)
+        | CliCommand::Knowledge(_)
+        | CliCommand::Show(_)
+        | CliCommand::Validate(_)
+        | CliCommand::Completions(_)
+        | CliCommand::Man(_)
         // Each tool sees to it by itself.
-        | Command::Mcp(_) => Access::Look,
+        | CliCommand::Mcp(_) => CommandAccess::Look,
         // Whoever opens the page can decide.
-        Command::Construct(_)
-        | Command::Agent(_)
-        | Command::Demo(_)
-        | Command::Tutorial(_)
-        | Command::Init(_)
-        | Command::Doctor(_)
-        | Command::Convert(_)
-        | Command::Land(_)
-        | Command::Import(_)
-        | Command::Serve(_)
-        | Command::Pause(_)
-        | Command::Resume(_)
-        | Command::Skip(_)
-        | Command::Note(_)
-        | Command::Stop(_)
-        | Command::KillAttempt(_)
-        | Command::Watch(_) => Access::Decide,
-        Command::Plan(args) => args.access(),
-        Command::Build(args) => args.access(),
-        Command::Start(args) => args.access(),
-        Command::Task(args) => args.access(),
-        Command::Issue(args) => args.access(),
-        Command::Spec(args) => args.access(),
-        Command::Inbox(args) => args.access(),
-        Command::Report(args) => args.access(),
-        Command::Lanes(args) => args.access(),
-        Command::Salvage(args) => args.access(),
-        Command::Recover(args) => args.access(),
-        Command::Config(args) => args.access(),
-        Command::Backends(args) => args.access(),
+        CliCommand::Construct(_)
+        | CliCommand::Agent(_)
+        | CliCommand::Demo(_)
+        | CliCommand::Tutorial(_)
+        | CliCommand::Init(_)
+        | CliCommand::Doctor(_)
+        | CliCommand::Convert(_)
+        | CliCommand::Land(_)
+        | CliCommand::Import(_)
+        | CliCommand::Serve(_)
+        | CliCommand::Pause(_)
+        | CliCommand::Resume(_)
+        | CliCommand::Skip(_)
+        | CliCommand::Note(_)
+        | CliCommand::Stop(_)
+        | CliCommand::KillAttempt(_)
+        | CliCommand::Watch(_) => CommandAccess::Decide,
+        CliCommand::Plan(args) => args.access(),
+        CliCommand::Build(args) => args.access(),
+        CliCommand::Start(args) => args.access(),
+        CliCommand::Task(args) => args.access(),
+        CliCommand::Issue(args) => args.access(),
+        CliCommand::Spec(args) => args.access(),
+        CliCommand::Inbox(args) => args.access(),
+        CliCommand::Report(args) => args.access(),
+        CliCommand::Lanes(args) => args.access(),
+        CliCommand::Salvage(args) => args.access(),
+        CliCommand::Recover(args) => args.access(),
+        CliCommand::Config(args) => args.access(),
+        CliCommand::Backends(args) => args.access(),
     }
 }

@@ -16,15 +16,15 @@ use ralph_host::drive::{ATTEMPT_VARIABLE, CallerRole, MailboxCaller};
 use ralph_host::mailbox::MAILBOX_VARIABLE;
 use ralph_host::proc::mark::descends_from;
 use ralph_host::redaction::{hide_secrets_of, hide_text};
-use ralph_host::store::StoreError;
+use ralph_host::store::LedgerStoreError;
 
 use super::control::running;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// Kind of access that a command needs. It decides whether a backend may use the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum CommandAccess {
     Look,
     /// Say something that a backend may say. The command itself checks the details.
     Say,
@@ -33,7 +33,7 @@ pub(crate) enum Access {
 
 /// The attempt that a command runs in.
 #[derive(Clone, Debug)]
-pub(crate) struct Inside {
+pub(crate) struct EnclosingAttempt {
     pub(crate) attempt: String,
     pub(crate) task: Id,
 }
@@ -44,23 +44,23 @@ const ALLOWED: &str = "a backend may use `ralph task add`, `ralph task done` and
 
 /// The backend that a command is carried out for, in its loop.
 #[derive(Clone, Debug)]
-pub(crate) struct Behalf {
+pub(crate) struct CommandCaller {
     pub(crate) caller: MailboxCaller,
     /// Standard input that the backend gave to the command.
     pub(crate) input: Option<String>,
 }
 
-impl Behalf {
+impl CommandCaller {
     /// The plan of its run, relative to the project.
     pub(crate) fn plan(&self) -> &str {
         &self.caller.plan
     }
 
     /// Refuse what is not for a backend.
-    pub(crate) fn check(&self, access: Access) -> Result<(), CommandError> {
+    pub(crate) fn check(&self, access: CommandAccess) -> Result<(), CommandError> {
         match (access, &self.caller.role) {
-            (Access::Look, _) | (Access::Say, CallerRole::Attempt { .. }) => Ok(()),
-            (Access::Decide, CallerRole::Attempt { iteration, task }) => {
+            (CommandAccess::Look, _) | (CommandAccess::Say, CallerRole::Attempt { .. }) => Ok(()),
+            (CommandAccess::Decide, CallerRole::Attempt { iteration, task }) => {
                 Err(for_people(&format!("iteration {iteration}, {task}")))
             }
             (_, CallerRole::Consultation { role }) => Err(not_to_decide(*role)),
@@ -81,12 +81,12 @@ fn not_to_decide(role: AgentRole) -> CommandError {
 }
 
 /// Refuse what descends from a loop and does not ask it.
-pub(crate) fn check(access: Access, here: Option<&Path>) -> Result<(), CommandError> {
-    if access == Access::Look {
+pub(crate) fn check(access: CommandAccess, here: Option<&Path>) -> Result<(), CommandError> {
+    if access == CommandAccess::Look {
         return Ok(());
     }
     // Whether there is a project at all is for the command to say.
-    let context = match Context::open(here) {
+    let context = match CommandContext::open(here) {
         Ok(context) => context,
         Err(_) if named_attempt().is_none() => return Ok(()),
         Err(e) => return Err(e),
@@ -104,10 +104,10 @@ pub(crate) fn check(access: Access, here: Option<&Path>) -> Result<(), CommandEr
         }
     };
     match (&history.open, access) {
-        (Some(open), Access::Decide) => {
+        (Some(open), CommandAccess::Decide) => {
             Err(for_people(&format!("iteration {}, {}", open.started.iteration, open.started.task)))
         }
-        (_, Access::Decide) => Err(for_people("the loop of this project started it")),
+        (_, CommandAccess::Decide) => Err(for_people("the loop of this project started it")),
         _ => Err(CommandError::new(format!(
             "this runs inside an attempt, and {MAILBOX_VARIABLE} does not say how to ask its loop"
         ))
@@ -121,11 +121,11 @@ fn named_attempt() -> Option<String> {
 }
 
 /// The attempt that the command is carried out for.
-pub(crate) fn inside(context: &Context) -> Result<Option<Inside>, CommandError> {
-    let Some(Behalf { caller, .. }) = context.behalf() else { return Ok(None) };
+pub(crate) fn inside(context: &CommandContext) -> Result<Option<EnclosingAttempt>, CommandError> {
+    let Some(CommandCaller { caller, .. }) = context.behalf() else { return Ok(None) };
     match &caller.role {
         CallerRole::Attempt { task, .. } => {
-            Ok(Some(Inside { attempt: caller.id.clone(), task: task.clone() }))
+            Ok(Some(EnclosingAttempt { attempt: caller.id.clone(), task: task.clone() }))
         }
         CallerRole::Consultation { role } => Err(not_to_decide(*role)),
     }
@@ -133,7 +133,7 @@ pub(crate) fn inside(context: &Context) -> Result<Option<Inside>, CommandError> 
 
 /// Hides secrets in texts that a backend gives to a command. A person's texts stay as they are.
 pub(crate) fn secrets_hider(
-    context: &Context,
+    context: &CommandContext,
 ) -> Result<impl Fn(&str) -> String + use<>, CommandError> {
     let is_backend = inside(context)?.is_some();
     if is_backend {
@@ -143,14 +143,17 @@ pub(crate) fn secrets_hider(
 }
 
 /// The attempt that something is said in. Outside of one there is nobody to say it.
-pub(crate) fn speaking(context: &Context, what: &str) -> Result<Inside, CommandError> {
+pub(crate) fn speaking(
+    context: &CommandContext,
+    what: &str,
+) -> Result<EnclosingAttempt, CommandError> {
     inside(context)?.ok_or_else(|| {
         CommandError::new(format!("{what} is for a backend inside an attempt, and this is none"))
             .hint("a person uses `ralph task done ID` or `ralph task block ID REASON`")
     })
 }
 
-impl Inside {
+impl EnclosingAttempt {
     /// The task that is meant, if the backend may speak about it.
     fn own(&self, id: Option<&str>) -> Result<&Id, CommandError> {
         match id {
@@ -167,7 +170,7 @@ impl Inside {
     /// gates decide. Returns the task.
     pub(crate) fn claim(
         &self,
-        context: &Context,
+        context: &CommandContext,
         id: Option<&str>,
         claim: Claim,
     ) -> Result<&Id, CommandError> {
@@ -178,7 +181,7 @@ impl Inside {
         }
         context.store().say(&self.attempt, |said| {
             said.claim = claim;
-            Ok::<_, StoreError>(())
+            Ok::<_, LedgerStoreError>(())
         })?;
         Ok(task)
     }
@@ -186,7 +189,7 @@ impl Inside {
     /// Leave the handoff of this attempt. The last one counts. Returns the task.
     pub(crate) fn hand_over(
         &self,
-        context: &Context,
+        context: &CommandContext,
         handoff: Handoff,
     ) -> Result<&Id, CommandError> {
         if let Some(misfit) = claim::misfit(&handoff, &self.task) {
@@ -198,7 +201,7 @@ impl Inside {
         }
         context.store().say(&self.attempt, |said| {
             said.handoff = Some(handoff);
-            Ok::<_, StoreError>(())
+            Ok::<_, LedgerStoreError>(())
         })?;
         Ok(&self.task)
     }
@@ -206,7 +209,7 @@ impl Inside {
 
 /// Add so many tasks or issues with `add`. A backend may add a few.
 pub(crate) fn adding<T>(
-    context: &Context,
+    context: &CommandContext,
     count: usize,
     add: impl FnOnce() -> Result<T, CommandError>,
 ) -> Result<T, CommandError> {
@@ -227,7 +230,7 @@ pub(crate) fn adding<T>(
     if added.is_err() {
         store.say(&inside.attempt, |said| {
             said.added = said.added.saturating_sub(count);
-            Ok::<_, StoreError>(())
+            Ok::<_, LedgerStoreError>(())
         })?;
     }
     added

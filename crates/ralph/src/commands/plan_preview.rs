@@ -1,23 +1,23 @@
 //! `ralph plan --dry-run`: what would be asked, and whom.
 
-use ralph_core::construct::apply::Existing;
-use ralph_host::drive::{Look, Planning, preview_plan};
+use ralph_core::construct::apply::ExistingTasks;
+use ralph_host::drive::{PlanningRequest, PreviewInputs, preview_plan};
 use serde_json::{Value, json};
 
 use super::preview::{input, shell_line};
 use crate::error::CommandError;
-use crate::out::{self, LabelledRows, Render};
+use crate::out::{self, LabelledRows, OutputMode};
 
 pub(super) fn run(
-    look: &Look<'_>,
-    plannings: &[Planning],
-    render: Render,
+    look: &PreviewInputs<'_>,
+    plannings: &[PlanningRequest],
+    render: OutputMode,
 ) -> Result<(), CommandError> {
     let found = preview_plan(look, plannings)?;
     if let Some(missing) = found.iter().find(|one| one.command.found.is_none()) {
         out::warn(format!("nobody could be asked: {} is not installed", missing.command.program));
     }
-    if render == Render::Json {
+    if render == OutputMode::Json {
         let all: Vec<Value> = plannings
             .iter()
             .zip(&found)
@@ -49,9 +49,9 @@ pub(super) fn run(
 }
 
 /// Return the word for what happens to the open tasks of the spec.
-fn fate(planning: &Planning) -> &'static str {
+fn fate(planning: &PlanningRequest) -> &'static str {
     match planning.existing {
-        Existing::Merge => "stay",
-        Existing::Replace => "go away",
+        ExistingTasks::Merge => "stay",
+        ExistingTasks::Replace => "go away",
     }
 }

@@ -6,24 +6,24 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ralph_core::config::flag_layer;
-use ralph_core::construct::apply::Existing;
+use ralph_core::construct::apply::ExistingTasks;
 use ralph_core::construct::needs_plan;
-use ralph_core::cycle::{End, exit_code};
-use ralph_core::cycle::{Event, EventKind};
-use ralph_core::format::{Format, codec};
+use ralph_core::cycle::{EventKind, LoopEvent};
+use ralph_core::cycle::{LoopEnd, exit_code};
+use ralph_core::format::{PlanFormat, codec};
 use ralph_core::plan::{Plan, Task};
-use ralph_host::drive::{self, DriveError, Look, Planned, Planning};
+use ralph_host::drive::{self, DriveError, PlanningRequest, PlanningResult, PreviewInputs};
 
 use super::build::{mend_ledger, setup};
 use super::first_commit;
 use super::loop_args::LoopArgs;
-use super::permit::Access;
+use super::permit::CommandAccess;
 use super::plan_preview;
 use super::spec_file::{self, SpecFile};
 use crate::args::PlanArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Make tasks of a spec, or of a sentence, with criteria and dependencies
 ///
@@ -45,7 +45,7 @@ pub(crate) struct PlanSpecArgs {
     plan: PlanArgs,
     /// The format of a plan that does not exist yet: jsonl, plan-json, progress or implementation
     #[arg(long, value_name = "FORMAT", value_parser = format_of)]
-    format: Option<Format>,
+    format: Option<PlanFormat>,
     /// Take out the open tasks that the spec has; finished ones stay
     #[arg(long, conflicts_with = "merge")]
     replace: bool,
@@ -59,27 +59,27 @@ pub(crate) struct PlanSpecArgs {
     pub(crate) common: LoopArgs,
 }
 
-fn format_of(word: &str) -> Result<Format, String> {
+fn format_of(word: &str) -> Result<PlanFormat, String> {
     match word {
-        "jsonl" | "plan.jsonl" => Ok(Format::Jsonl),
-        "plan-json" | "plan.json" | "deluxe" => Ok(Format::Deluxe),
-        "progress" | "progress.md" => Ok(Format::Progress),
-        "implementation" | "implementation.json" => Ok(Format::Implementation),
+        "jsonl" | "plan.jsonl" => Ok(PlanFormat::Jsonl),
+        "plan-json" | "plan.json" | "deluxe" => Ok(PlanFormat::Deluxe),
+        "progress" | "progress.md" => Ok(PlanFormat::Progress),
+        "implementation" | "implementation.json" => Ok(PlanFormat::Implementation),
         _ => Err("one of jsonl, plan-json, progress, implementation".to_owned()),
     }
 }
 
 impl PlanSpecArgs {
-    pub(crate) fn access(&self) -> Access {
-        if self.dry_run { Access::Look } else { Access::Decide }
+    pub(crate) fn access(&self) -> CommandAccess {
+        if self.dry_run { CommandAccess::Look } else { CommandAccess::Decide }
     }
 }
 
-pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &PlanSpecArgs) -> Result<ExitCode, CommandError> {
     let flags = args.common.flags([]);
     flag_layer(&flags).map_err(|errors| CommandError::usage(errors.to_string()))?;
     if !args.dry_run {
-        mend_ledger(context, &mut |event: &Event<'_>| {
+        mend_ledger(context, &mut |event: &LoopEvent<'_>| {
             use EventKind::{LedgerRestored, Warning};
             if let Warning(remark) | LedgerRestored(remark) = &event.kind {
                 out::warn(&remark.text);
@@ -98,7 +98,7 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
     };
     let resolved = context.config_with(&flags, &file)?;
     if args.dry_run {
-        let look = Look {
+        let look = PreviewInputs {
             project: &context.project,
             config: &resolved.config,
             gates: &[],
@@ -129,12 +129,12 @@ pub(crate) fn run(context: &Context, args: &PlanSpecArgs) -> Result<ExitCode, Co
 }
 
 /// The plan in use, or the one that the format asks for.
-fn plan_path(context: &Context, args: &PlanSpecArgs) -> Result<PathBuf, CommandError> {
+fn plan_path(context: &CommandContext, args: &PlanSpecArgs) -> Result<PathBuf, CommandError> {
     if args.plan.plan.is_none()
         && let Some(format) = args.format
     {
         return Ok(match format {
-            Format::Jsonl => context.project.plan_jsonl(),
+            PlanFormat::Jsonl => context.project.plan_jsonl(),
             other => context.project.ledger_file(other.file_name()),
         });
     }
@@ -147,10 +147,10 @@ fn plan_path(context: &Context, args: &PlanSpecArgs) -> Result<PathBuf, CommandE
 
 /// Collect the plans to make. `None` when there is nothing to do, after a message to the user.
 fn plannings(
-    context: &Context,
+    context: &CommandContext,
     args: &PlanSpecArgs,
     plan: &Plan,
-) -> Result<Option<Vec<Planning>>, CommandError> {
+) -> Result<Option<Vec<PlanningRequest>>, CommandError> {
     let Some(typed) = &args.what else {
         let all = spec_file::all(context)?;
         if all.is_empty() {
@@ -163,7 +163,7 @@ fn plannings(
             out::line("Every spec has tasks; nothing to plan.")?;
             return Ok(None);
         }
-        let existing = if args.replace { Existing::Replace } else { Existing::Merge };
+        let existing = if args.replace { ExistingTasks::Replace } else { ExistingTasks::Merge };
         return Ok(Some(open.into_iter().map(|spec| of_spec(spec, existing)).collect()));
     };
     if spec_file::find(context, typed)?.is_some() {
@@ -178,13 +178,13 @@ fn plannings(
         return Err(CommandError::new(format!("there is no spec {}", out::clean(typed)))
             .hint(near.unwrap_or_else(|| other.into())));
     }
-    let (text, existing) = (typed.clone(), Existing::Merge);
-    Ok(Some(vec![Planning { spec: None, file: None, text, existing, dry: false }]))
+    let (text, existing) = (typed.clone(), ExistingTasks::Merge);
+    Ok(Some(vec![PlanningRequest { spec: None, file: None, text, existing, dry: false }]))
 }
 
-fn of_spec(spec: SpecFile, existing: Existing) -> Planning {
+fn of_spec(spec: SpecFile, existing: ExistingTasks) -> PlanningRequest {
     let SpecFile { name, file, text } = spec;
-    Planning { spec: Some(name), file: Some(file), text, existing, dry: false }
+    PlanningRequest { spec: Some(name), file: Some(file), text, existing, dry: false }
 }
 
 fn unplanned(plan: &Plan, spec: &str) -> bool {
@@ -201,13 +201,13 @@ fn existing(
     args: &PlanSpecArgs,
     plan: &Plan,
     spec: &SpecFile,
-) -> Result<Option<Existing>, CommandError> {
+) -> Result<Option<ExistingTasks>, CommandError> {
     if args.replace {
-        return Ok(Some(Existing::Replace));
+        return Ok(Some(ExistingTasks::Replace));
     }
     let asks = io::stdin().is_terminal() && io::stderr().is_terminal();
     if args.merge || args.dry_run || !asks || unplanned(plan, &spec.name) {
-        return Ok(Some(Existing::Merge));
+        return Ok(Some(ExistingTasks::Merge));
     }
     let mut answer = String::new();
     // Whoever cannot be asked has said nothing.
@@ -219,8 +219,8 @@ fn existing(
     let read = io::stdin().lock().read_line(&mut answer);
     let word = read.map(|_| answer.trim().to_lowercase()).unwrap_or_default();
     Ok(match word.as_str() {
-        "m" | "merge" | "" => Some(Existing::Merge),
-        "r" | "replace" => Some(Existing::Replace),
+        "m" | "merge" | "" => Some(ExistingTasks::Merge),
+        "r" | "replace" => Some(ExistingTasks::Replace),
         _ => {
             out::line("Nothing was changed.")?;
             None
@@ -229,14 +229,14 @@ fn existing(
 }
 
 fn tell(
-    context: &Context,
+    context: &CommandContext,
     path: &std::path::Path,
-    planned: &[Planned],
-    render: Render,
+    planned: &[PlanningResult],
+    render: OutputMode,
 ) -> Result<ExitCode, CommandError> {
     let created: Vec<&Task> = planned.iter().flat_map(|one| &one.tasks).collect();
     let failed = planned.iter().any(|one| one.end.is_some());
-    if render == Render::People && !(failed && created.is_empty()) {
+    if render == OutputMode::People && !(failed && created.is_empty()) {
         for note in planned.iter().filter(|one| one.tasks.is_empty()).flat_map(|p| &p.came.notes) {
             out::line(note)?;
         }
@@ -248,11 +248,11 @@ fn tell(
 }
 
 /// Tell why there is no plan, if there is none.
-fn failure(planned: &[Planned]) -> Option<ExitCode> {
+fn failure(planned: &[PlanningResult]) -> Option<ExitCode> {
     let end = planned.iter().find_map(|one| one.end.as_ref())?;
     let hint = match end {
-        End::Backend { advice, .. } => advice.clone(),
-        End::NoPlan { log, .. } => log.as_ref().map(|log| format!("{log} has what was said")),
+        LoopEnd::Backend { advice, .. } => advice.clone(),
+        LoopEnd::NoPlan { log, .. } => log.as_ref().map(|log| format!("{log} has what was said")),
         _ => None,
     };
     // The words of an error, and the exit code of the loop's end.
@@ -261,7 +261,10 @@ fn failure(planned: &[Planned]) -> Option<ExitCode> {
 }
 
 /// The tasks that specs would get.
-pub(super) fn tell_dry(specs: &[String], planned: &[Planned]) -> Result<ExitCode, CommandError> {
+pub(super) fn tell_dry(
+    specs: &[String],
+    planned: &[PlanningResult],
+) -> Result<ExitCode, CommandError> {
     for (spec, one) in specs.iter().zip(planned) {
         out::line(format!("{spec}: would get {} tasks", one.tasks.len()))?;
         table(&one.tasks.iter().collect::<Vec<_>>())?;

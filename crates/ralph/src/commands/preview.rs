@@ -2,25 +2,27 @@
 
 use std::process::ExitCode;
 
-use ralph_core::config::{Flag, render_duration};
+use ralph_core::config::{ConfigFlag, render_duration};
 use ralph_core::cycle::exit_code;
-use ralph_core::gate::{self, Gate, Need};
+use ralph_core::gate::{self, Gate, GateNeed};
 use ralph_face::words;
-use ralph_host::drive::{CommandLine, Input, Look, Next, Preview, preview};
-use ralph_host::proc::Runner;
+use ralph_host::drive::{
+    BackendCommandLine, BackendStdin, BuildPreview, PreviewInputs, PreviewedStep, preview,
+};
+use ralph_host::proc::JobRunner;
 use ralph_host::project_reader::ProjectReadError;
 use serde_json::{Value, json};
 
 use super::build::options;
 use super::build_args::BuildArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, LabelledRows, Render};
+use crate::out::{self, LabelledRows, OutputMode};
 
 pub(super) fn run(
-    context: &Context,
+    context: &CommandContext,
     args: &BuildArgs,
-    flags: &[Flag],
+    flags: &[ConfigFlag],
 ) -> Result<ExitCode, CommandError> {
     let file = context.plan_at(&context.plan_path(&args.plan())?)?;
     if !file.path.exists() {
@@ -29,7 +31,7 @@ pub(super) fn run(
     let resolved = context.config_with(flags, &file)?;
     let gates = gate::resolve(&resolved.config, &file.plan);
     let shown = context.project.relative_path(&file.path);
-    let look = Look {
+    let look = PreviewInputs {
         project: &context.project,
         config: &resolved.config,
         gates: &gates,
@@ -39,20 +41,20 @@ pub(super) fn run(
         options: &options(args),
         clock: context.clock(),
     };
-    let runner = Runner::new(format!("look-{}", std::process::id()));
+    let runner = JobRunner::new(format!("look-{}", std::process::id()));
     let found = preview(&look, &runner)?;
     found.warnings.iter().for_each(out::warn);
     match args.common.render() {
-        Render::Json => out::json(&as_json(&found, &gates, &shown))?,
-        Render::People => people(&found, &gates, &shown)?,
+        OutputMode::Json => out::json(&as_json(&found, &gates, &shown))?,
+        OutputMode::People => people(&found, &gates, &shown)?,
     }
     Ok(match &found.next {
-        Next::End(end) => ExitCode::from(exit_code(end)),
-        Next::Attempt { .. } => ExitCode::SUCCESS,
+        PreviewedStep::End(end) => ExitCode::from(exit_code(end)),
+        PreviewedStep::Attempt { .. } => ExitCode::SUCCESS,
     })
 }
 
-fn people(found: &Preview, gates: &[Gate], plan: &str) -> Result<(), CommandError> {
+fn people(found: &BuildPreview, gates: &[Gate], plan: &str) -> Result<(), CommandError> {
     let mut rows = LabelledRows::default();
     let tally = found.tally;
     rows.add(
@@ -61,8 +63,8 @@ fn people(found: &Preview, gates: &[Gate], plan: &str) -> Result<(), CommandErro
     );
     rows.add("First", &found.recovers);
     match &found.next {
-        Next::End(end) => rows.add("Next", [format!("nothing: {}", end.reason())]),
-        Next::Attempt { iteration, task, max_retries, .. } => {
+        PreviewedStep::End(end) => rows.add("Next", [format!("nothing: {}", end.reason())]),
+        PreviewedStep::Attempt { iteration, task, max_retries, .. } => {
             let retry = match task.retries {
                 0 => String::new(),
                 n => format!(", retry {n} of {max_retries}"),
@@ -72,7 +74,7 @@ fn people(found: &Preview, gates: &[Gate], plan: &str) -> Result<(), CommandErro
         }
     }
     rows.add("Waiting", found.waiting.iter().map(|(id, why)| format!("{id}  {why}")));
-    if let Next::Attempt { command, commit, .. } = &found.next {
+    if let PreviewedStep::Attempt { command, commit, .. } = &found.next {
         let model = command.model.as_ref().map(|m| format!(" {m}")).unwrap_or_default();
         rows.add("Backend", [format!("{}{model}", command.backend)]);
         rows.add("Command", [shell_line(command)]);
@@ -84,7 +86,7 @@ fn people(found: &Preview, gates: &[Gate], plan: &str) -> Result<(), CommandErro
     }
     rows.add("Limits", [limits(found)]);
     rows.print()?;
-    if let Next::Attempt { prompt, .. } = &found.next {
+    if let PreviewedStep::Attempt { prompt, .. } = &found.next {
         let size = out::count(prompt.text.len(), "byte");
         out::line(format!("\nPrompt ({size}):\n"))?;
         out::raw(&prompt.text)?;
@@ -93,7 +95,7 @@ fn people(found: &Preview, gates: &[Gate], plan: &str) -> Result<(), CommandErro
 }
 
 /// The command as it could be typed.
-pub(super) fn shell_line(command: &CommandLine) -> String {
+pub(super) fn shell_line(command: &BackendCommandLine) -> String {
     let quoted = |word: &String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+<>".contains(c);
         match !word.is_empty() && word.chars().all(plain) {
@@ -106,35 +108,37 @@ pub(super) fn shell_line(command: &CommandLine) -> String {
     words.join(" ")
 }
 
-pub(super) fn input(command: &CommandLine) -> String {
+pub(super) fn input(command: &BackendCommandLine) -> String {
     match &command.stdin {
-        Input::Nothing => "nothing".into(),
-        Input::Prompt => "the prompt below".into(),
-        Input::Dialogue => "a dialogue; the prompt below is its first question".into(),
-        Input::Text(text) => format!("the prompt below within {}", out::count(text.len(), "byte")),
+        BackendStdin::Nothing => "nothing".into(),
+        BackendStdin::Prompt => "the prompt below".into(),
+        BackendStdin::Dialogue => "a dialogue; the prompt below is its first question".into(),
+        BackendStdin::Text(text) => {
+            format!("the prompt below within {}", out::count(text.len(), "byte"))
+        }
     }
 }
 
 fn gate_line(gate: &Gate) -> String {
-    let need = if gate.need == Need::Required { "required" } else { "optional" };
+    let need = if gate.need == GateNeed::Required { "required" } else { "optional" };
     let limit = render_duration(gate.timeout);
     format!("{}  {}  ({need}, at most {limit})", gate.name, gate.command)
 }
 
-fn limits(found: &Preview) -> String {
+fn limits(found: &BuildPreview) -> String {
     let cost = found.max_cost.map_or_else(|| "no limit of cost".into(), words::dollars);
     let (timeout, idle) = (render_duration(found.timeout), render_duration(found.idle));
     let iterations = found.max_iterations;
     format!("{iterations} iterations, {cost}; one run: {timeout}, silent for {idle}")
 }
 
-fn as_json(found: &Preview, gates: &[Gate], plan: &str) -> Value {
+fn as_json(found: &BuildPreview, gates: &[Gate], plan: &str) -> Value {
     let gates: Vec<Value> = gates
         .iter()
         .map(|gate| {
             json!({
                 "name": gate.name, "command": gate.command,
-                "required": gate.need == Need::Required,
+                "required": gate.need == GateNeed::Required,
                 "timeout_seconds": gate.timeout.as_secs(),
             })
         })
@@ -154,8 +158,8 @@ fn as_json(found: &Preview, gates: &[Gate], plan: &str) -> Value {
         "warnings": found.warnings,
     });
     let more = match &found.next {
-        Next::End(end) => json!({ "end": end.word(), "reason": end.reason() }),
-        Next::Attempt { iteration, task, max_retries, prompt, command, commit } => json!({
+        PreviewedStep::End(end) => json!({ "end": end.word(), "reason": end.reason() }),
+        PreviewedStep::Attempt { iteration, task, max_retries, prompt, command, commit } => json!({
             "iteration": iteration, "task": task, "max_retries": max_retries,
             "prompt": prompt.text, "commit": commit,
             "backend": command,

@@ -6,7 +6,7 @@ use ralph_core::cycle::{History, RunCommand};
 use ralph_core::view::{NextAction, PlanSummary, TaskLists};
 
 use crate::args::PlanArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out;
 
@@ -24,11 +24,11 @@ pub(crate) struct QueryArgs {
     #[command(flatten)]
     plan: PlanArgs,
     #[command(subcommand)]
-    question: Option<Question>,
+    question: Option<PlanQuery>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Question {
+enum PlanQuery {
     /// The stage: INVESTIGATE, BUILD, VERIFY, DECOMPOSE, COMPLETE or BLOCKED
     Stage,
     /// The number of the current iteration; 0 before the first run
@@ -47,18 +47,18 @@ enum Question {
     Inbox,
 }
 
-pub(crate) fn run(context: &Context, args: &QueryArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &QueryArgs) -> Result<(), CommandError> {
     let read = || context.read_plan(&args.plan);
     match &args.question {
-        Some(Question::Stage) => {
+        Some(PlanQuery::Stage) => {
             out::line(construct::current_stage(&read()?.plan, &context.history()?))
         }
-        Some(Question::Iteration) => out::line(iteration(&context.history()?).to_string()),
-        Some(Question::Next) => out::json(&NextAction::of(&read()?.plan)),
-        Some(Question::Tasks { done: true }) => out::json(&TaskLists::of(&read()?.plan).done),
-        Some(Question::Tasks { done: false }) => out::json(&TaskLists::of(&read()?.plan)),
-        Some(Question::Issues) => out::json(&read()?.plan.scoped_issues().collect::<Vec<_>>()),
-        Some(Question::Inbox) => out::json(&context.inbox()?),
+        Some(PlanQuery::Iteration) => out::line(iteration(&context.history()?).to_string()),
+        Some(PlanQuery::Next) => out::json(&NextAction::of(&read()?.plan)),
+        Some(PlanQuery::Tasks { done: true }) => out::json(&TaskLists::of(&read()?.plan).done),
+        Some(PlanQuery::Tasks { done: false }) => out::json(&TaskLists::of(&read()?.plan)),
+        Some(PlanQuery::Issues) => out::json(&read()?.plan.scoped_issues().collect::<Vec<_>>()),
+        Some(PlanQuery::Inbox) => out::json(&context.inbox()?),
         None => out::json(&PlanSummary::of(&read()?.plan, iteration(&context.history()?))),
     }
 }

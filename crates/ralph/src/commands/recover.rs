@@ -1,19 +1,19 @@
 //! `ralph recover`: what an interrupted run left, and a way to go on without it.
 
 use clap::Args;
-use ralph_core::cycle::{ArrivalLine, OpenAttempt, Phase};
-use ralph_core::needs::Running;
+use ralph_core::cycle::{ArrivalLine, AttemptPhase, OpenAttempt};
+use ralph_core::needs::LoopProcess;
 use ralph_host::drive;
 use ralph_host::git::Salvage;
-use ralph_host::proc::Runner;
+use ralph_host::proc::JobRunner;
 use ralph_host::store::RunLock;
 use serde_json::json;
 
 use crate::args::OutputArgs;
-use crate::commands::permit::Access;
-use crate::context::Context;
+use crate::commands::permit::CommandAccess;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, LabelledRows, Render};
+use crate::out::{self, LabelledRows, OutputMode};
 
 /// Show what an interrupted run left, or go on without it
 ///
@@ -39,21 +39,25 @@ pub(crate) struct RecoverArgs {
 }
 
 impl RecoverArgs {
-    pub(crate) fn access(&self) -> Access {
-        if self.forget { Access::Decide } else { Access::Look }
+    pub(crate) fn access(&self) -> CommandAccess {
+        if self.forget { CommandAccess::Decide } else { CommandAccess::Look }
     }
 }
 
-pub(crate) fn run(context: &Context, args: &RecoverArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &RecoverArgs) -> Result<(), CommandError> {
     let render = args.output.render();
-    let runner = Runner::new(format!("recover-{}", std::process::id()));
+    let runner = JobRunner::new(format!("recover-{}", std::process::id()));
     if args.forget { forget(context, &runner, render) } else { look(context, &runner, render) }?;
     Ok(())
 }
 
-fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), CommandError> {
+fn look(
+    context: &CommandContext,
+    runner: &JobRunner,
+    render: OutputMode,
+) -> Result<(), CommandError> {
     let history = context.history()?;
-    let is_idle = context.running() == Running::Nobody;
+    let is_idle = context.running() == LoopProcess::Nobody;
     let arrival = history.arrival.as_ref().filter(|_| is_idle).and_then(interrupted_arrival);
     let Some(open) = history.open else {
         let words = match &arrival {
@@ -73,7 +77,7 @@ fn look(context: &Context, runner: &Runner, render: Render) -> Result<(), Comman
     let command = history.run.as_ref().map_or("build", |run| run.command.as_str());
     let (phase, next) = phase(&open, &format!("`ralph {command}`"));
     let running = running.map(|e| e.to_string());
-    if render == Render::Json {
+    if render == OutputMode::Json {
         return out::json(&json!({ "open": {
             "attempt": started.attempt, "iteration": started.iteration, "task": started.task,
             "phase": open.phase(), "running": running,
@@ -105,21 +109,27 @@ fn interrupted_arrival(line: &ArrivalLine) -> Option<String> {
 /// How far it came, and what the next start of the loop does about it.
 fn phase(open: &OpenAttempt, command: &str) -> (&'static str, String) {
     let (phase, next) = match open.phase() {
-        Phase::Backend => ("the backend was at work", "keeps what it left aside, and tries again"),
-        Phase::Gates => (
+        AttemptPhase::Backend => {
+            ("the backend was at work", "keeps what it left aside, and tries again")
+        }
+        AttemptPhase::Gates => (
             "the backend had ended, and nothing was decided",
             "runs the gates on its work, or tries again if that is gone",
         ),
-        Phase::Landing => (
+        AttemptPhase::Landing => (
             "its work was about to be committed",
             "finishes that, after the gates if it did not come so far",
         ),
-        Phase::RollingBack => ("its work was being discarded", "finishes that"),
+        AttemptPhase::RollingBack => ("its work was being discarded", "finishes that"),
     };
     (phase, format!("{command} {next}"))
 }
 
-fn forget(context: &Context, runner: &Runner, render: Render) -> Result<(), CommandError> {
+fn forget(
+    context: &CommandContext,
+    runner: &JobRunner,
+    render: OutputMode,
+) -> Result<(), CommandError> {
     let forgotten = drive::forget(
         &context.project,
         &context.config()?,
@@ -136,7 +146,7 @@ fn forget(context: &Context, runner: &Runner, render: Render) -> Result<(), Comm
     forgotten.warnings.iter().for_each(out::warn);
     let started = &forgotten.attempt.started;
     let kept = forgotten.kept.as_ref();
-    if render == Render::Json {
+    if render == OutputMode::Json {
         return out::json(&json!({
             "forgotten": started.attempt, "iteration": started.iteration, "task": started.task,
             "salvage": kept.map(|kept| &kept.name),

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ralph_core::needs::NeedSources;
-use ralph_core::report::{Past, Report, Since, Sources};
-use ralph_host::proc::Runner;
+use ralph_core::report::{Report, ReportHistory, ReportSources, ReportStart};
+use ralph_host::proc::JobRunner;
 use ralph_host::store::{put_view, read_entries};
 
-use crate::args::{Common, PlanArgs};
-use crate::commands::permit::Access;
-use crate::context::Context;
+use crate::args::{CommonArgs, PlanArgs};
+use crate::commands::permit::CommandAccess;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Tell what happened: what landed, what failed, what needs you, what it cost, how to undo it
 ///
@@ -29,32 +29,34 @@ use crate::out::{self, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     /// From when on: `12h`, `3d`, a date, a time, or `last` for the last run
     #[arg(long, value_name = "WHEN")]
-    since: Option<Since>,
+    since: Option<ReportStart>,
     /// Write one HTML file with charts instead; it needs no network
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     html: Option<PathBuf>,
 }
 
 impl ReportArgs {
-    pub(crate) fn access(&self) -> Access {
-        if self.html.is_some() { Access::Decide } else { Access::Look }
+    pub(crate) fn access(&self) -> CommandAccess {
+        if self.html.is_some() { CommandAccess::Decide } else { CommandAccess::Look }
     }
 }
 
-pub(crate) fn run(context: &Context, args: &ReportArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &ReportArgs) -> Result<(), CommandError> {
     let report = report(context, args)?;
     match (&args.html, args.common.render()) {
         (Some(file), _) => write_page(context, file, &report),
-        (None, Render::Json) => out::json(&report),
-        (None, Render::People) => report.markdown().lines().map(out::clean).try_for_each(out::line),
+        (None, OutputMode::Json) => out::json(&report),
+        (None, OutputMode::People) => {
+            report.markdown().lines().map(out::clean).try_for_each(out::line)
+        }
     }
 }
 
-fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> {
-    let mut past = Past::default();
+fn report(context: &CommandContext, args: &ReportArgs) -> Result<Report, CommandError> {
+    let mut past = ReportHistory::default();
     read_entries(&context.project.state_dir(), &mut |entry| past.add(entry))?;
     let file = context.read_plan(&plan_args(context, args, &past))?;
     let inbox = context.inbox()?;
@@ -63,7 +65,7 @@ fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> 
     let other_ledgers = other_ledgers(context, &past, here.as_deref())?;
     let (now, offset) = (context.clock().now().as_second(), context.clock().utc_offset());
     let since = args.since.clone().unwrap_or_default().moment(&past, now, offset);
-    Ok(Report::of(&Sources {
+    Ok(Report::of(&ReportSources {
         project: &context.project.name(),
         past: &past,
         on_branch: on_branch.as_ref(),
@@ -85,7 +87,7 @@ fn report(context: &Context, args: &ReportArgs) -> Result<Report, CommandError> 
 }
 
 /// The plan that was asked for, else that of the last run.
-fn plan_args(context: &Context, args: &ReportArgs, past: &Past) -> PlanArgs {
+fn plan_args(context: &CommandContext, args: &ReportArgs, past: &ReportHistory) -> PlanArgs {
     let last = past.history.run.as_ref().map(|run| context.project.ledger_file(&run.plan));
     let last = last.filter(|path| path.is_file());
     PlanArgs { plan: args.common.plan.plan.clone().or(last) }
@@ -93,13 +95,13 @@ fn plan_args(context: &Context, args: &ReportArgs, past: &Past) -> PlanArgs {
 
 /// Ask git which commits are on the branch and which parts of the ledger are in git.
 fn ask_git(
-    context: &Context,
+    context: &CommandContext,
     commits: &[&str],
 ) -> Result<(Option<BTreeSet<String>>, Vec<String>), CommandError> {
     if commits.is_empty() || context.project.git_dir().is_none() {
         return Ok((None, Vec::new()));
     }
-    let runner = Runner::new(format!("report-{}", std::process::id()));
+    let runner = JobRunner::new(format!("report-{}", std::process::id()));
     let repo = context.repo(&runner)?;
     let on_branch = repo.on_branch(commits)?;
     let ledger = repo.ledger_in_git()?;
@@ -108,8 +110,8 @@ fn ask_git(
 
 /// What of the ledger is in git on other branches that have landed work.
 fn other_ledgers(
-    context: &Context,
-    past: &Past,
+    context: &CommandContext,
+    past: &ReportHistory,
     here: Option<&str>,
 ) -> Result<BTreeMap<String, Vec<String>>, CommandError> {
     let names = past.history.attempts.iter().filter_map(|view| view.branch.name());
@@ -119,7 +121,7 @@ fn other_ledgers(
     if names.is_empty() {
         return Ok(ledgers);
     }
-    let runner = Runner::new(format!("report-{}", std::process::id()));
+    let runner = JobRunner::new(format!("report-{}", std::process::id()));
     let repo = context.repo(&runner)?;
     for name in names {
         if let Some(ledger) = repo.ledger_on_branch(name)? {
@@ -129,7 +131,7 @@ fn other_ledgers(
     Ok(ledgers)
 }
 
-fn write_page(context: &Context, file: &Path, report: &Report) -> Result<(), CommandError> {
+fn write_page(context: &CommandContext, file: &Path, report: &Report) -> Result<(), CommandError> {
     let path = context.directory.join(file);
     put_view(&path, report.html().as_bytes())?;
     out::line(format!("Written: {}", context.show(&path)))

@@ -5,16 +5,16 @@ use ralph_core::age;
 use ralph_core::cycle::{AttemptView, History};
 use ralph_host::clock::stamp_of;
 use ralph_host::drive::{retirement, underway};
-use ralph_host::git::{GitError, Repo, RepoPath, Retire, Salvage};
-use ralph_host::proc::Runner;
+use ralph_host::git::{GitError, Repo, RepoPath, Salvage, SalvageRetentionRule};
+use ralph_host::proc::JobRunner;
 use ralph_host::store::RunLock;
 use serde_json::{Value, json};
 
 use crate::args::OutputArgs;
-use crate::commands::permit::Access;
-use crate::context::Context;
+use crate::commands::permit::CommandAccess;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// See, bring back and give up the work of attempts that did not land
 ///
@@ -33,11 +33,11 @@ pub(crate) struct SalvageArgs {
     #[command(flatten)]
     output: OutputArgs,
     #[command(subcommand)]
-    action: Action,
+    action: SalvageAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum SalvageAction {
     /// List what is kept, newest first
     ///
     /// Example: ralph salvage list --json
@@ -80,51 +80,51 @@ enum Action {
 }
 
 impl SalvageArgs {
-    pub(crate) fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> CommandAccess {
         match self.action {
-            Action::List | Action::Diff { .. } => Access::Look,
-            Action::Restore { .. } | Action::Prune { .. } => Access::Decide,
+            SalvageAction::List | SalvageAction::Diff { .. } => CommandAccess::Look,
+            SalvageAction::Restore { .. } | SalvageAction::Prune { .. } => CommandAccess::Decide,
         }
     }
 }
 
-pub(crate) fn run(context: &Context, args: &SalvageArgs) -> Result<(), CommandError> {
-    let runner = Runner::new(format!("salvage-{}", std::process::id()));
-    let kept = Kept {
+pub(crate) fn run(context: &CommandContext, args: &SalvageArgs) -> Result<(), CommandError> {
+    let runner = JobRunner::new(format!("salvage-{}", std::process::id()));
+    let kept = SalvageContext {
         context,
         repo: context.repo(&runner)?,
         history: context.history()?,
         render: args.output.render(),
     };
     match &args.action {
-        Action::List => kept.list(),
-        Action::Diff { which } => kept.diff(which),
-        Action::Restore { which } => kept.restore(which),
-        Action::Prune { keep, dry_run } => kept.prune(*keep, Doing::of(*dry_run)),
+        SalvageAction::List => kept.list(),
+        SalvageAction::Diff { which } => kept.diff(which),
+        SalvageAction::Restore { which } => kept.restore(which),
+        SalvageAction::Prune { keep, dry_run } => kept.prune(*keep, SalvageRunMode::of(*dry_run)),
     }
 }
 
 /// Choice between a real run and a dry run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Doing {
+enum SalvageRunMode {
     It,
     Nothing,
 }
 
-impl Doing {
+impl SalvageRunMode {
     fn of(dry_run: bool) -> Self {
         if dry_run { Self::Nothing } else { Self::It }
     }
 }
 
-struct Kept<'a> {
-    context: &'a Context,
+struct SalvageContext<'a> {
+    context: &'a CommandContext,
     repo: Repo<'a>,
     history: History,
-    render: Render,
+    render: OutputMode,
 }
 
-impl Kept<'_> {
+impl SalvageContext<'_> {
     fn all(&self) -> Result<Vec<Salvage>, CommandError> {
         Ok(self.repo.salvages()?)
     }
@@ -133,7 +133,7 @@ impl Kept<'_> {
         let all = self.all()?;
         let files = self.repo.salvage_files(&all)?;
         let lines = all.iter().zip(&files);
-        if self.render == Render::Json {
+        if self.render == OutputMode::Json {
             return out::json(
                 &lines.map(|(kept, files)| self.as_json(kept, files)).collect::<Vec<_>>(),
             );
@@ -245,10 +245,10 @@ impl Kept<'_> {
         let kept = self.find(which)?;
         let patch = self.repo.salvage_diff(&kept)?;
         match self.render {
-            Render::Json => {
+            OutputMode::Json => {
                 out::json(&json!({ "ref": kept.name, "patch": String::from_utf8_lossy(&patch) }))
             }
-            Render::People => out::untrusted(&patch),
+            OutputMode::People => out::untrusted(&patch),
         }
     }
 
@@ -260,7 +260,7 @@ impl Kept<'_> {
         let mut files = self.repo.salvage_files(std::slice::from_ref(&kept))?;
         let files = files.pop().unwrap_or_default();
         self.repo.salvage_restore(&kept).map_err(|e| misfit(e, &kept, &name))?;
-        if self.render == Render::Json {
+        if self.render == OutputMode::Json {
             return out::json(&json!({ "ref": kept.name, "files": files }));
         }
         let count = out::count(files.len(), "file");
@@ -268,25 +268,25 @@ impl Kept<'_> {
         files.iter().try_for_each(|file| out::line(format!("  {file}")))
     }
 
-    fn prune(&self, keep: Option<usize>, doing: Doing) -> Result<(), CommandError> {
+    fn prune(&self, keep: Option<usize>, doing: SalvageRunMode) -> Result<(), CommandError> {
         let rule = match keep {
-            Some(keep) => Retire::Beyond(keep),
+            Some(keep) => SalvageRetentionRule::Beyond(keep),
             None => retirement(&self.context.config()?, self.context.clock().now()),
         };
         let gone = self.repo.retired(rule, underway(&self.history))?;
-        if doing == Doing::It {
+        if doing == SalvageRunMode::It {
             self.repo.retire(&gone)?;
         }
         let others: Vec<&str> = gone.others.iter().map(|other| other.name.as_str()).collect();
-        if self.render == Render::Json {
+        if self.render == OutputMode::Json {
             let names: Vec<&str> = gone.salvages.iter().map(|kept| kept.name.as_str()).collect();
-            let pruned = doing == Doing::It;
+            let pruned = doing == SalvageRunMode::It;
             return out::json(&json!({ "pruned": pruned, "salvage": names, "others": others }));
         }
         if gone.is_empty() {
             return out::line("Nothing is old enough to go.");
         }
-        let word = if doing == Doing::It { "Gone" } else { "Would go" };
+        let word = if doing == SalvageRunMode::It { "Gone" } else { "Would go" };
         for kept in &gone.salvages {
             out::line(format!("{word}: {}  {}", kept.of.attempt, self.name(kept)))?;
         }

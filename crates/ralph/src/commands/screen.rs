@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ralph_face::watch::{Hosted, Role};
-use ralph_face::{Picture, View, listener};
-use ralph_host::drive::Listener;
+use ralph_face::watch::{HostedScreen, WatchRole};
+use ralph_face::{LoopPicture, ViewChoice, listener};
+use ralph_host::drive::LoopListener;
 
 use super::{first_commit, watch};
 use crate::args::PlanArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// Options of the commands that run a loop which can be watched.
@@ -22,17 +22,17 @@ pub(crate) struct ScreenArgs {
 
 /// Run a loop under the view that was asked for. The view is gone before anything else is said.
 pub(crate) fn under_view(
-    context: &Context,
+    context: &CommandContext,
     args: &ScreenArgs,
-    view: View,
+    view: ViewChoice,
     plan: PlanArgs,
-    work: impl FnOnce(&mut dyn Listener) -> Result<ExitCode, CommandError>,
+    work: impl FnOnce(&mut dyn LoopListener) -> Result<ExitCode, CommandError>,
 ) -> Result<ExitCode, CommandError> {
     if args.tui {
         // Once the screen is up, nothing can be asked.
         first_commit::ensure(context)?;
     }
-    let mut listener: Box<dyn Listener> = match args.tui {
+    let mut listener: Box<dyn LoopListener> = match args.tui {
         true => Box::new(hosted(context, plan)?),
         false => listener(view, context.project.root()),
     };
@@ -41,15 +41,15 @@ pub(crate) fn under_view(
     end
 }
 
-fn hosted(context: &Context, plan: PlanArgs) -> Result<Hosted, CommandError> {
+fn hosted(context: &CommandContext, plan: PlanArgs) -> Result<HostedScreen, CommandError> {
     let paint = watch::able()?;
-    let picture = Picture::new(context.project.root().to_str().map(str::to_owned));
+    let picture = LoopPicture::new(context.project.root().to_str().map(str::to_owned));
     let directory = context.directory.clone();
     let show = move |over: &dyn Fn() -> bool| {
-        let context = Context::open(Some(&directory));
+        let context = CommandContext::open(Some(&directory));
         let left =
-            context.and_then(|context| watch::show(&context, &plan, paint, Role::Host, over));
+            context.and_then(|context| watch::show(&context, &plan, paint, WatchRole::Host, over));
         left.map_err(|e| e.told().replace('\n', "; "))
     };
-    Ok(Hosted::new(picture, paint, Box::new(show)))
+    Ok(HostedScreen::new(picture, paint, Box::new(show)))
 }

@@ -4,13 +4,13 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use clap::Args;
 use ralph_host::proc::open_in_browser;
-use ralph_web::{Options, Remote, Server};
+use ralph_web::{RemoteAccess, ServerOptions, WebServer};
 use serde_json::json;
 
-use crate::args::Common;
-use crate::context::Context;
+use crate::args::CommonArgs;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Show everything that runs in a browser, and steer it from there
 ///
@@ -26,7 +26,7 @@ use crate::out::{self, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     /// The port; 0 takes any free one
     #[arg(long, value_name = "PORT", default_value_t = 7878)]
     port: u16,
@@ -44,15 +44,15 @@ pub(crate) struct ServeArgs {
     open: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &ServeArgs) -> Result<(), CommandError> {
-    let options = Options {
+pub(crate) fn run(context: &CommandContext, args: &ServeArgs) -> Result<(), CommandError> {
+    let options = ServerOptions {
         bind: args.bind,
         port: args.port,
-        remote: if args.allow_remote { Remote::Allow } else { Remote::Refuse },
+        remote: if args.allow_remote { RemoteAccess::Allow } else { RemoteAccess::Refuse },
         plan: args.common.plan.plan.as_ref().map(|plan| context.directory.join(plan)),
         new_token: args.new_token,
     };
-    let server = Server::bind(
+    let server = WebServer::bind(
         context.project.clone(),
         context.store(),
         context.clock(),
@@ -62,8 +62,8 @@ pub(crate) fn run(context: &Context, args: &ServeArgs) -> Result<(), CommandErro
     )?;
     let link = server.link();
     match args.common.render() {
-        Render::Json => out::json(&json!({ "link": link, "address": server.address() }))?,
-        Render::People => {
+        OutputMode::Json => out::json(&json!({ "link": link, "address": server.address() }))?,
+        OutputMode::People => {
             out::line(format!("Dashboard: {link}"))?;
             out::line("Whoever has this link can steer ralph. Ctrl-C ends the dashboard alone.")?;
         }

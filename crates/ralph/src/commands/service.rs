@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ralph_host::store::{put_view, read};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out;
 
@@ -34,7 +34,7 @@ pub(crate) struct ServiceArgs {
     args: Vec<String>,
 }
 
-pub(crate) fn run(context: &Context, args: &ServiceArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &ServiceArgs) -> Result<(), CommandError> {
     let program = std::env::current_exe()
         .map_err(|e| CommandError::new(format!("cannot find ralph's own program: {e}")))?;
     let root = context.project.root();

@@ -1,18 +1,18 @@
 //! `ralph spec`: the specs of the project and which one is worked on.
 
 use clap::{Args, Subcommand};
-use ralph_core::format::Format;
-use ralph_core::plan::{Edit, Plan, State};
-use ralph_core::spec::{self, Spec};
+use ralph_core::format::PlanFormat;
+use ralph_core::plan::{Plan, PlanEdit, TaskState};
+use ralph_core::spec::{self, SpecOutline};
 use ralph_core::text::nearest;
 use ralph_host::specs;
 use serde_json::{Value, json};
 
-use crate::args::{Common, PlanArgs};
-use crate::commands::permit::Access;
-use crate::context::Context;
+use crate::args::{CommonArgs, PlanArgs};
+use crate::commands::permit::CommandAccess;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// List the specs, or choose the one to work on
 ///
@@ -23,13 +23,13 @@ use crate::out::{self, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct SpecArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     #[command(subcommand)]
-    action: Action,
+    action: SpecAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum SpecAction {
     /// Show the specs of ralph/specs/ with their tasks
     List,
     /// Work on this spec from now on
@@ -40,30 +40,30 @@ enum Action {
 }
 
 impl SpecArgs {
-    pub(crate) fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> CommandAccess {
         match self.action {
-            Action::List => Access::Look,
-            Action::Use { .. } => Access::Decide,
+            SpecAction::List => CommandAccess::Look,
+            SpecAction::Use { .. } => CommandAccess::Decide,
         }
     }
 }
 
-pub(crate) fn run(context: &Context, args: SpecArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: SpecArgs) -> Result<(), CommandError> {
     let render = args.common.render();
     match args.action {
-        Action::List => list(context, &args.common.plan, render),
-        Action::Use { spec } => use_spec(context, &args.common.plan, &spec, render),
+        SpecAction::List => list(context, &args.common.plan, render),
+        SpecAction::Use { spec } => use_spec(context, &args.common.plan, &spec, render),
     }
 }
 
-fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), CommandError> {
+fn list(context: &CommandContext, plan: &PlanArgs, render: OutputMode) -> Result<(), CommandError> {
     let file = context.read_plan(plan)?;
     let plan = &file.plan;
     let mut found = Vec::new();
     for name in spec_names(context)? {
         found.push(read_spec(context, &name)?);
     }
-    if render == Render::Json {
+    if render == OutputMode::Json {
         return out::json(&found.iter().map(|s| as_json(s, plan)).collect::<Vec<_>>());
     }
     if found.is_empty() {
@@ -86,21 +86,21 @@ fn list(context: &Context, plan: &PlanArgs, render: Render) -> Result<(), Comman
 }
 
 fn use_spec(
-    context: &Context,
+    context: &CommandContext,
     plan: &PlanArgs,
     typed: &str,
-    render: Render,
+    render: OutputMode,
 ) -> Result<(), CommandError> {
     let name = existing_spec(context, typed)?;
     context.change_plan(plan, |plan, _| {
         let same = plan.current_spec.as_deref() == Some(&name);
-        Ok(if same { Vec::new() } else { vec![Edit::UseSpec(name.clone())] })
+        Ok(if same { Vec::new() } else { vec![PlanEdit::UseSpec(name.clone())] })
     })?;
     render.print(&json!({ "spec": name }), format!("Current spec: {name}"))
 }
 
 /// The name of a spec that exists in `ralph/specs/`.
-pub(crate) fn existing_spec(context: &Context, typed: &str) -> Result<String, CommandError> {
+pub(crate) fn existing_spec(context: &CommandContext, typed: &str) -> Result<String, CommandError> {
     let name = spec::name(typed).map_err(CommandError::usage)?;
     if context.project.specs_dir().join(&name).is_file() {
         return Ok(name);
@@ -115,7 +115,7 @@ pub(crate) fn existing_spec(context: &Context, typed: &str) -> Result<String, Co
 }
 
 /// The specs of the project, sorted.
-pub(crate) fn spec_names(context: &Context) -> Result<Vec<String>, CommandError> {
+pub(crate) fn spec_names(context: &CommandContext) -> Result<Vec<String>, CommandError> {
     specs::list(&context.project.specs_dir()).map_err(|e| {
         CommandError::new(format!(
             "cannot list {}: {e}",
@@ -124,12 +124,12 @@ pub(crate) fn spec_names(context: &Context) -> Result<Vec<String>, CommandError>
     })
 }
 
-fn read_spec(context: &Context, name: &str) -> Result<Spec, CommandError> {
+fn read_spec(context: &CommandContext, name: &str) -> Result<SpecOutline, CommandError> {
     let text = context.read_text(&context.project.specs_dir().join(name))?.unwrap_or_default();
-    Ok(Spec::parse(name, &text))
+    Ok(SpecOutline::parse(name, &text))
 }
 
-fn as_json(spec: &Spec, plan: &Plan) -> Value {
+fn as_json(spec: &SpecOutline, plan: &Plan) -> Value {
     let (open, done) = tasks_of(plan, &spec.name);
     json!({
         "spec": spec.name,
@@ -147,7 +147,9 @@ fn tasks_of(plan: &Plan, spec: &str) -> (usize, usize) {
     let done = plan
         .tasks
         .iter()
-        .filter(|t| of(t.spec.as_deref()) && matches!(t.state, State::Done | State::Accepted))
+        .filter(|t| {
+            of(t.spec.as_deref()) && matches!(t.state, TaskState::Done | TaskState::Accepted)
+        })
         .count();
     let buried = plan
         .tombstones
@@ -161,7 +163,7 @@ fn tasks_of(plan: &Plan, spec: &str) -> (usize, usize) {
 /// is the typed word.
 pub(crate) fn spec_of(plan: &Plan, typed: &str) -> Result<String, CommandError> {
     match plan.format {
-        Format::Jsonl => spec::name(typed).map_err(CommandError::usage),
+        PlanFormat::Jsonl => spec::name(typed).map_err(CommandError::usage),
         _ => Ok(typed.to_owned()),
     }
 }

@@ -8,7 +8,7 @@ use ralph_core::text::nearest;
 use ralph_host::specs;
 
 use crate::commands::spec::existing_spec;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// Largest spec, in bytes. An agent reads what does not fit into its prompt from the file.
@@ -28,7 +28,7 @@ pub(crate) struct SpecFile {
 }
 
 /// The spec that was typed: a name in ralph/specs/, or a markdown file of the project.
-pub(crate) fn spec_file(context: &Context, typed: &str) -> Result<SpecFile, CommandError> {
+pub(crate) fn spec_file(context: &CommandContext, typed: &str) -> Result<SpecFile, CommandError> {
     let (name, path) = match find(context, typed)? {
         Some(found) => found,
         // It says what is not there, and what may have been meant.
@@ -42,7 +42,7 @@ pub(crate) fn spec_file(context: &Context, typed: &str) -> Result<SpecFile, Comm
 }
 
 /// There is nothing to work on.
-pub(crate) fn none(context: &Context) -> CommandError {
+pub(crate) fn none(context: &CommandContext) -> CommandError {
     let error = CommandError::new("there is no spec in ralph/specs/");
     if context.project.ralph_toml().is_file() {
         return error.hint("write what you want in markdown, for example ralph/specs/first.md");
@@ -58,7 +58,7 @@ pub(crate) fn untouched(file: &str) -> CommandError {
 
 /// Find the name and the path of a typed spec; `None` when there is no such file.
 pub(crate) fn find(
-    context: &Context,
+    context: &CommandContext,
     typed: &str,
 ) -> Result<Option<(String, PathBuf)>, CommandError> {
     if let Ok(name) = spec::name(typed) {
@@ -91,7 +91,7 @@ pub(crate) fn find(
 
 /// Every spec that somebody wrote: ralph/specs/, else specs/. When there is nothing but the starter of
 /// `ralph init`, that is told.
-pub(crate) fn all(context: &Context) -> Result<Vec<SpecFile>, CommandError> {
+pub(crate) fn all(context: &CommandContext) -> Result<Vec<SpecFile>, CommandError> {
     let native = context.project.specs_dir();
     let other = context.project.root().join(ELSEWHERE);
     let (directory, prefix) = match native.is_dir() {
@@ -113,7 +113,10 @@ pub(crate) fn all(context: &Context) -> Result<Vec<SpecFile>, CommandError> {
 }
 
 /// The one spec that is meant when none is named.
-pub(crate) fn only(context: &Context, current: Option<&str>) -> Result<SpecFile, CommandError> {
+pub(crate) fn only(
+    context: &CommandContext,
+    current: Option<&str>,
+) -> Result<SpecFile, CommandError> {
     if let Some(current) = current {
         return spec_file(context, current);
     }
@@ -129,7 +132,7 @@ pub(crate) fn only(context: &Context, current: Option<&str>) -> Result<SpecFile,
     }
 }
 
-fn read(context: &Context, name: String, path: &Path) -> Result<SpecFile, CommandError> {
+fn read(context: &CommandContext, name: String, path: &Path) -> Result<SpecFile, CommandError> {
     let shown = context.show(path);
     let bytes = ralph_host::store::read(path)?
         .ok_or_else(|| CommandError::new(format!("{shown} is not there any more")))?;
@@ -155,7 +158,7 @@ fn read(context: &Context, name: String, path: &Path) -> Result<SpecFile, Comman
 }
 
 /// A spec that was not found may be a slip: the nearest name.
-pub(crate) fn near(context: &Context, typed: &str) -> Option<String> {
+pub(crate) fn near(context: &CommandContext, typed: &str) -> Option<String> {
     let names: Vec<String> = all(context).ok()?.into_iter().map(|spec| spec.name).collect();
     let short =
         |name: &str| name.rsplit('/').next().unwrap_or(name).trim_end_matches(".md").to_owned();

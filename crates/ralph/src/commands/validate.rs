@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ralph_core::plan::{self, Severity};
+use ralph_core::plan::{self, PlanSeverity};
 use serde_json::json;
 
-use crate::args::Common;
-use crate::context::Context;
+use crate::args::CommonArgs;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Check the plan: cycles, missing dependencies, duplicate ids, vague criteria
 ///
@@ -23,22 +23,22 @@ use crate::out::{self, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct ValidateArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
-pub(crate) fn run(context: &Context, args: &ValidateArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &ValidateArgs) -> Result<ExitCode, CommandError> {
     let file = context.read_plan(&args.common.plan)?;
     let findings = plan::validate(&file.plan);
-    let errors = findings.iter().filter(|f| f.severity == Severity::Error).count();
+    let errors = findings.iter().filter(|f| f.severity == PlanSeverity::Error).count();
     let code = if errors > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS };
-    if args.common.render() == Render::Json {
+    if args.common.render() == OutputMode::Json {
         out::json(&json!({ "plan": file.shown, "findings": findings }))?;
         return Ok(code);
     }
     for finding in &findings {
         let word = match finding.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
+            PlanSeverity::Error => "error",
+            PlanSeverity::Warning => "warning",
         };
         let message = out::clean(&finding.message);
         out::line(format!("{}:{}: {word}: {message}", file.shown, finding.line))?;

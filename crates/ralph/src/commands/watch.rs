@@ -7,21 +7,21 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use ralph_core::control::{Command, promise};
+use ralph_core::control::{LoopCommand, promise};
 use ralph_core::cycle::{History, events_of};
 use ralph_core::dashboard::{self, command::doing};
-use ralph_face::watch::{self, Board, Left, Role, Source};
-use ralph_face::{Line, Paint, Style, Terminal};
-use ralph_host::drive::Signals;
+use ralph_face::watch::{self, ScreenEnd, WatchBoard, WatchRole, WatchSource};
+use ralph_face::{Paint, ScreenLine, ScreenStyle, TerminalAbility};
+use ralph_host::drive::ReceivedSignals;
 use ralph_host::project_reader::ProjectSnapshot;
 use ralph_host::store::JournalTail;
 
 use super::control;
 use super::show::details;
 use crate::args::PlanArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use tail::Tail;
+use tail::AttemptLogTail;
 
 /// Lines of output that can be scrolled back to.
 const KEPT: usize = 5000;
@@ -44,18 +44,18 @@ pub(crate) struct WatchArgs {
     plan: PlanArgs,
 }
 
-pub(crate) fn run(context: &Context, args: &WatchArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &WatchArgs) -> Result<(), CommandError> {
     let paint = able()?;
-    let signals = Signals::listen()
+    let signals = ReceivedSignals::listen()
         .map_err(|e| CommandError::new(format!("cannot listen for signals: {e}")))?;
-    show(context, &args.plan, paint, Role::Guest, &|| signals.first().is_some()).map(drop)
+    show(context, &args.plan, paint, WatchRole::Guest, &|| signals.first().is_some()).map(drop)
 }
 
 /// Whether a screen can be drawn on standard output, and with colours.
 pub(super) fn able() -> Result<Paint, CommandError> {
-    match Terminal::of_stdout() {
-        Terminal::Able(paint) => Ok(paint),
-        Terminal::Plain => {
+    match TerminalAbility::of_stdout() {
+        TerminalAbility::Able(paint) => Ok(paint),
+        TerminalAbility::Plain => {
             Err(CommandError::new("this is no terminal that a screen can be drawn on")
                 .hint("`ralph status`, `ralph attempts` and `ralph show` print the same"))
         }
@@ -64,36 +64,36 @@ pub(super) fn able() -> Result<Paint, CommandError> {
 
 /// Show the view until it is left or over.
 pub(super) fn show(
-    context: &Context,
+    context: &CommandContext,
     plan: &PlanArgs,
     paint: Paint,
-    role: Role,
+    role: WatchRole,
     over: &dyn Fn() -> bool,
-) -> Result<Left, CommandError> {
-    let mut window = Window::open(context, plan)?;
+) -> Result<ScreenEnd, CommandError> {
+    let mut window = WatchWindow::open(context, plan)?;
     watch::run(&mut window, paint, role, over)
         .map_err(|e| CommandError::new(format!("the terminal cannot be used: {e}")))
 }
 
-struct Window<'c> {
-    context: &'c Context,
+struct WatchWindow<'c> {
+    context: &'c CommandContext,
     asked: PlanArgs,
     journal: JournalTail,
     history: History,
     /// Lines of events that are not in the output yet.
-    events: Vec<Line>,
+    events: Vec<ScreenLine>,
     seen: ProjectSnapshot,
     looked: Option<Instant>,
-    tail: Tail,
-    output: Vec<Line>,
+    tail: AttemptLogTail,
+    output: Vec<ScreenLine>,
     /// Number of lines of output when the view last got it.
     told: usize,
     /// The last thing that went wrong with looking, so that it is told once.
     trouble: Option<String>,
 }
 
-impl<'c> Window<'c> {
-    fn open(context: &'c Context, asked: &PlanArgs) -> Result<Self, CommandError> {
+impl<'c> WatchWindow<'c> {
+    fn open(context: &'c CommandContext, asked: &PlanArgs) -> Result<Self, CommandError> {
         let history = context.history()?;
         let seen = look(context, &control::plan_of(context, &history, asked))?;
         Ok(Self {
@@ -104,7 +104,7 @@ impl<'c> Window<'c> {
             events: Vec::new(),
             seen,
             looked: None,
-            tail: Tail::default(),
+            tail: AttemptLogTail::default(),
             output: Vec::new(),
             told: 0,
             trouble: None,
@@ -144,7 +144,7 @@ impl<'c> Window<'c> {
 
     fn tell_once(&mut self, text: String) {
         if self.trouble.as_ref() != Some(&text) {
-            self.output.extend(text.lines().map(|line| Line::of(Style::Bad, line)));
+            self.output.extend(text.lines().map(|line| ScreenLine::of(ScreenStyle::Bad, line)));
             self.trouble = Some(text);
         }
     }
@@ -173,16 +173,17 @@ impl<'c> Window<'c> {
         self.read_on();
         let backend = self.backend_of(&log);
         let driver = backend.and_then(|name| details::driver(self.context, &name).ok().flatten());
-        self.output.push(Line::of(Style::Faint, format!("-- {}", self.context.show(&log))));
-        self.tail = Tail::of(log, driver.as_deref());
+        self.output
+            .push(ScreenLine::of(ScreenStyle::Faint, format!("-- {}", self.context.show(&log))));
+        self.tail = AttemptLogTail::of(log, driver.as_deref());
     }
 }
 
-fn look(context: &Context, plan: &PlanArgs) -> Result<ProjectSnapshot, CommandError> {
+fn look(context: &CommandContext, plan: &PlanArgs) -> Result<ProjectSnapshot, CommandError> {
     Ok(context.reader().snapshot(plan.plan.as_deref())?)
 }
 
-fn newest_log(context: &Context) -> Option<PathBuf> {
+fn newest_log(context: &CommandContext) -> Option<PathBuf> {
     let entries = std::fs::read_dir(context.project.logs_dir()).ok()?;
     let logs = entries.flatten().filter(|entry| {
         let name = entry.file_name();
@@ -193,8 +194,8 @@ fn newest_log(context: &Context) -> Option<PathBuf> {
     dated.max().map(|(_, path)| path)
 }
 
-impl Source for Window<'_> {
-    fn board(&mut self) -> Board {
+impl WatchSource for WatchWindow<'_> {
+    fn board(&mut self) -> WatchBoard {
         self.follow_journal();
         if self.looked.is_none_or(|at| at.elapsed() >= NOW_AND_THEN) {
             self.looked = Some(Instant::now());
@@ -205,10 +206,10 @@ impl Source for Window<'_> {
         let state = dashboard::state(&seen.facts(&self.history, &now, self.tail.meter));
         let plan = &seen.plan.plan;
         let tasks = dashboard::board(plan, &self.history, &seen.running, 0, usize::MAX).tasks;
-        Board { state, tasks }
+        WatchBoard { state, tasks }
     }
 
-    fn output(&mut self) -> Option<Vec<Line>> {
+    fn output(&mut self) -> Option<Vec<ScreenLine>> {
         self.read_on();
         if self.output.len() == self.told {
             return None;
@@ -219,12 +220,12 @@ impl Source for Window<'_> {
         Some(self.output.clone())
     }
 
-    fn detail(&mut self, task: &str) -> Vec<Line> {
+    fn detail(&mut self, task: &str) -> Vec<ScreenLine> {
         lines::of_task(self.context, &self.seen.plan.plan, &self.history, task)
     }
 
-    fn send(&mut self, command: Command) -> String {
-        let note = matches!(command, Command::Note(_));
+    fn send(&mut self, command: LoopCommand) -> String {
+        let note = matches!(command, LoopCommand::Note(_));
         if control::running(self.context).is_none() && !note {
             return "no loop runs here".to_owned();
         }

@@ -10,8 +10,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use ralph_core::backend::sim::Sim;
-use ralph_core::backend::{Driver, Ending, Event, Exit, Outcome, Reader, Request, Stop};
+use ralph_core::backend::sim::SimDriver;
+use ralph_core::backend::{
+    BackendDriver, BackendEvent, BackendExit, BackendOutcome, BackendReader, BackendRequest,
+    ProcessEnding, StopCause,
+};
 use ralph_testkit::{NOW, TestProject, project};
 
 /// A prompt about the task `t-demo`.
@@ -114,17 +117,20 @@ impl Seen {
         String::from_utf8_lossy(&self.stdout).lines().map(str::to_owned).collect()
     }
 
-    fn exit(&self, stopped: Option<Stop>) -> Exit {
+    fn exit(&self, stopped: Option<StopCause>) -> BackendExit {
         let ending = match self.status.code() {
-            Some(code) => Ending::Code(code),
-            None => Ending::Signal(self.status.signal().unwrap()),
+            Some(code) => ProcessEnding::Code(code),
+            None => ProcessEnding::Signal(self.status.signal().unwrap()),
         };
-        Exit { ending, stopped }
+        BackendExit { ending, stopped }
     }
 
     /// What the driver says about it.
-    fn judged(&self, stopped: Option<Stop>) -> (Outcome, Vec<Event>, Box<dyn Reader>) {
-        let mut reader = Sim.reader(&request());
+    fn judged(
+        &self,
+        stopped: Option<StopCause>,
+    ) -> (BackendOutcome, Vec<BackendEvent>, Box<dyn BackendReader>) {
+        let mut reader = SimDriver.reader(&request());
         let mut events = Vec::new();
         for line in self.stdout.split(|byte| *byte == b'\n') {
             reader.line(line, &mut events);
@@ -133,13 +139,13 @@ impl Seen {
         (outcome, events, reader)
     }
 
-    fn outcome(&self) -> Outcome {
+    fn outcome(&self) -> BackendOutcome {
         self.judged(None).0
     }
 }
 
-fn request() -> Request<'static> {
-    Request { scratch: "/nowhere", ..Request::plain(PROMPT) }
+fn request() -> BackendRequest<'static> {
+    BackendRequest { scratch: "/nowhere", ..BackendRequest::plain(PROMPT) }
 }
 
 #[test]
@@ -157,13 +163,13 @@ fn a_run_edits_files_and_reports_what_it_used() {
          { claim = 'done' },\n]",
     );
     let (outcome, events, reader) = seen.judged(None);
-    assert_eq!(outcome, Outcome::Success, "{:?}", seen.lines());
+    assert_eq!(outcome, BackendOutcome::Success, "{:?}", seen.lines());
     assert_eq!(stage.project.read("old.txt"), "one 2 two\n");
     assert!(!stage.project.exists("dir/new.sh"));
     let results: Vec<&str> = events
         .iter()
         .filter_map(|event| match event {
-            Event::ToolResult { text, .. } => Some(text.as_str()),
+            BackendEvent::ToolResult { text, .. } => Some(text.as_str()),
             _ => None,
         })
         .collect();
@@ -209,9 +215,12 @@ fn a_session_can_be_continued_and_compacted() {
     let stage = Stage::new();
     let seen = stage.run_with("", &["--resume", "sim-abc"], "/compact keep the plan");
     let (outcome, events, reader) = seen.judged(None);
-    assert_eq!(outcome, Outcome::Success);
+    assert_eq!(outcome, BackendOutcome::Success);
     assert_eq!(reader.session(), Some("sim-abc"));
-    assert!(events.iter().any(|event| matches!(event, Event::Compacted { .. })), "{events:?}");
+    assert!(
+        events.iter().any(|event| matches!(event, BackendEvent::Compacted { .. })),
+        "{events:?}"
+    );
 }
 
 #[test]

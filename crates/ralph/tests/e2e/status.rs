@@ -1,6 +1,6 @@
 //! `ralph status`, `ralph log`, and what every command has in common.
 
-use ralph_host::store::{Holder, RunLock};
+use ralph_host::store::{LockHolder, RunLock};
 use ralph_testkit::project;
 use serde_json::json;
 
@@ -66,7 +66,7 @@ fn night() -> ralph_testkit::TestProject {
 #[test]
 fn status_has_the_block_of_a_running_agent_from_another_terminal() {
     let p = night();
-    let lock = RunLock::acquire(&p.path(".git/ralph"), &Holder::this_process("now")).unwrap();
+    let lock = RunLock::acquire(&p.path(".git/ralph"), &LockHolder::this_process("now")).unwrap();
     p.run(["status"]).ok().stdout(
         "Mode: agent
 Current spec: refactor-z.md (q-e5f6)

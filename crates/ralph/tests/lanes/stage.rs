@@ -8,8 +8,8 @@ use std::process::Command;
 use ralph_core::config::LaneSettings;
 use ralph_host::git::{LedgerPaths, Oid, Repo};
 use ralph_host::lanes::{Lane, LaneError, LanePool};
-use ralph_host::proc::{Job, Runner};
-use ralph_host::store::Holder;
+use ralph_host::proc::{Job, JobRunner};
+use ralph_host::store::LockHolder;
 
 /// A user's checkout in a temporary folder, with a folder for lanes beside it.
 pub(crate) struct Stage {
@@ -19,7 +19,7 @@ pub(crate) struct Stage {
     /// The folder of the project, seen from the top of the checkout.
     pub(crate) project: &'static str,
     pub(crate) settings: LaneSettings,
-    runner: Runner,
+    runner: JobRunner,
 }
 
 impl Stage {
@@ -49,7 +49,7 @@ impl Stage {
         let settings =
             LaneSettings { dir: Some(lanes.display().to_string()), ..LaneSettings::default() };
         let run = format!("lanes-{}", std::process::id());
-        let runner = Runner::with_supervisor(run, env!("CARGO_BIN_EXE_ralph"));
+        let runner = JobRunner::with_supervisor(run, env!("CARGO_BIN_EXE_ralph"));
         Self { _folder: folder, home, project: "", settings, runner }
     }
 
@@ -94,8 +94,8 @@ impl Stage {
     }
 }
 
-pub(crate) fn holder() -> Holder {
-    Holder::this_process("2026-01-01T00:00:00Z")
+pub(crate) fn holder() -> LockHolder {
+    LockHolder::this_process("2026-01-01T00:00:00Z")
 }
 
 /// No sandbox around processes.

@@ -3,25 +3,28 @@
 use std::time::Duration;
 
 use ralph_core::backend::{
-    Context, Driver, Ending, Event, Exit, Invocation, Money, Outcome, Permissions, Reader, Request,
-    ScratchFile, Spent, Stop, Supports,
+    BackendDriver, BackendEvent, BackendExit, BackendFeatures, BackendOutcome, BackendPermissions,
+    BackendReader, BackendRequest, ContextFill, Invocation, ProcessEnding, RunCost, RunUsage,
+    ScratchFile, StopCause,
 };
-use ralph_core::limits::{Decision, Limits, Monitor};
-use ralph_host::backends::{Call, Heard, OnCompact, RunReport, run_backend};
-use ralph_host::proc::{Bounds, Cancel};
+use ralph_core::limits::{BackendRunLimits, LimitMonitor, MonitorAction};
+use ralph_host::backends::{
+    BackendCall, BackendNotice, BackendRunReport, FullContextPolicy, run_backend,
+};
+use ralph_host::proc::{CancelToken, JobBounds};
 
 use crate::stage::{AGES, Stage};
 
 /// Speaks with a script in words: `say TEXT`, `cost 1.5`, `context 80`, `call`, `finished`.
 struct Words {
-    reader: fn() -> Box<dyn Reader>,
+    reader: fn() -> Box<dyn BackendReader>,
     /// The script is an argument and not the standard input.
     talks: bool,
 }
 
 const WORDS: Words = Words { reader: || Box::new(WordsReader::default()), talks: false };
 
-impl Driver for Words {
+impl BackendDriver for Words {
     fn name(&self) -> &'static str {
         "words"
     }
@@ -30,8 +33,8 @@ impl Driver for Words {
         "sh"
     }
 
-    fn supports(&self) -> Supports {
-        Supports {
+    fn supports(&self) -> BackendFeatures {
+        BackendFeatures {
             schema: false,
             resume: false,
             cost: true,
@@ -45,7 +48,7 @@ impl Driver for Words {
     }
 
     /// The prompt is the script.
-    fn invocation(&self, request: &Request<'_>) -> Invocation {
+    fn invocation(&self, request: &BackendRequest<'_>) -> Invocation {
         let path = format!("{}/settings", request.scratch);
         let (args, stdin) = if self.talks {
             (vec!["-c".into(), request.prompt.into()], String::new())
@@ -60,7 +63,7 @@ impl Driver for Words {
         }
     }
 
-    fn reader(&self, _: &Request<'_>) -> Box<dyn Reader> {
+    fn reader(&self, _: &BackendRequest<'_>) -> Box<dyn BackendReader> {
         (self.reader)()
     }
 }
@@ -76,8 +79,8 @@ struct WordsReader {
     all_at_once: bool,
 }
 
-impl Reader for WordsReader {
-    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+impl BackendReader for WordsReader {
+    fn line(&mut self, line: &[u8], events: &mut Vec<BackendEvent>) {
         if std::mem::take(&mut self.all_at_once) {
             self.line(b"cost 99", events);
             return self.line(b"finished", events);
@@ -90,23 +93,26 @@ impl Reader for WordsReader {
                 if let Some(words) = &mut self.words {
                     words.extend(b"pay\n");
                 }
-                Event::Text(rest.to_owned())
+                BackendEvent::Text(rest.to_owned())
             }
             "cost" => {
                 self.cost = rest.parse().ok();
-                Event::Cost(Money(self.cost.unwrap()))
+                BackendEvent::Cost(RunCost(self.cost.unwrap()))
             }
-            "context" => Event::Context(Context { used: rest.parse().unwrap(), window: Some(100) }),
-            "call" => Event::ToolCall {
+            "context" => BackendEvent::Context(ContextFill {
+                used: rest.parse().unwrap(),
+                window: Some(100),
+            }),
+            "call" => BackendEvent::ToolCall {
                 id: "1".into(),
                 name: "Bash".into(),
                 input: serde_json::Value::Null,
             },
             "finished" => {
                 self.finished = true;
-                Event::Finished
+                BackendEvent::Finished
             }
-            _ => Event::Unknown(line),
+            _ => BackendEvent::Unknown(line),
         });
     }
 
@@ -114,12 +120,12 @@ impl Reader for WordsReader {
         self.finished
     }
 
-    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
-        match (exit.stopped.and_then(Outcome::of_stop), exit.ending) {
+    fn outcome(&mut self, exit: &BackendExit, stderr: &str) -> BackendOutcome {
+        match (exit.stopped.and_then(BackendOutcome::of_stop), exit.ending) {
             (Some(outcome), _) => outcome,
-            (None, Ending::NotFound) => Outcome::NotInstalled,
-            (None, _) if self.finished => Outcome::Success,
-            (None, ending) => Outcome::Crash { ending, message: stderr.trim().to_owned() },
+            (None, ProcessEnding::NotFound) => BackendOutcome::NotInstalled,
+            (None, _) if self.finished => BackendOutcome::Success,
+            (None, ending) => BackendOutcome::Crash { ending, message: stderr.trim().to_owned() },
         }
     }
 
@@ -135,8 +141,8 @@ impl Reader for WordsReader {
         Some("s-1")
     }
 
-    fn spent(&self) -> Spent {
-        Spent { cost: self.cost, ..Spent::default() }
+    fn spent(&self) -> RunUsage {
+        RunUsage { cost: self.cost, ..RunUsage::default() }
     }
 
     fn outgoing(&mut self) -> Vec<u8> {
@@ -154,8 +160,8 @@ impl Reader for WordsReader {
     }
 }
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> BackendRunLimits {
+    BackendRunLimits {
         timeout: Some(AGES),
         idle: Some(AGES),
         max_cost: Some(10.0),
@@ -171,8 +177,8 @@ struct Scene {
     driver: Words,
     grace: Duration,
     linger: Duration,
-    limits: Limits,
-    on_compact: OnCompact,
+    limits: BackendRunLimits,
+    on_compact: FullContextPolicy,
     program: Option<&'static str>,
     heard: Vec<String>,
 }
@@ -185,33 +191,36 @@ impl Scene {
             grace: Duration::from_millis(300),
             linger: Duration::from_millis(100),
             limits: limits(),
-            on_compact: OnCompact::Stop,
+            on_compact: FullContextPolicy::Stop,
             program: None,
             heard: Vec::new(),
         }
     }
 
-    fn play(&mut self, script: &str) -> RunReport {
+    fn play(&mut self, script: &str) -> BackendRunReport {
         let place = self.stage.place.path();
-        let call = Call {
+        let call = BackendCall {
             driver: &self.driver,
             program: self.program,
             args: &["extra argument".to_owned()],
             env: &[("CONFIGURED".to_owned(), "too".to_owned())],
             surroundings: &[],
-            request: Request { permissions: Permissions::Default, ..Request::plain(script) },
+            request: BackendRequest {
+                permissions: BackendPermissions::Default,
+                ..BackendRequest::plain(script)
+            },
             cwd: place,
             scratch: &place.join("scratch"),
             log: Some(&place.join("logs/run.log")),
             on_compact: self.on_compact,
-            bounds: Bounds { grace: self.grace, linger: self.linger, ..Bounds::default() },
-            cancel: Cancel::default(),
+            bounds: JobBounds { grace: self.grace, linger: self.linger, ..JobBounds::default() },
+            cancel: CancelToken::default(),
         };
-        let mut listener = |heard: Heard<'_>| match heard {
-            Heard::Started | Heard::Event(_) | Heard::Tick => {}
-            Heard::Decision(decision) => self.heard.push(format!("{decision:?}")),
+        let mut listener = |heard: BackendNotice<'_>| match heard {
+            BackendNotice::Started | BackendNotice::Event(_) | BackendNotice::Tick => {}
+            BackendNotice::Decision(decision) => self.heard.push(format!("{decision:?}")),
         };
-        let mut monitor = Monitor::new(self.limits);
+        let mut monitor = LimitMonitor::new(self.limits);
         let report = run_backend(&self.stage.runner, &call, &mut monitor, &mut listener).unwrap();
         assert_eq!(ralph_host::proc::mark::survivors(self.stage.runner.run_id()), []);
         report
@@ -224,11 +233,11 @@ fn a_run_gives_its_answer_its_cost_and_its_log() {
     let script = "echo say $(cat $1) $2 $DRIVER $CONFIGURED; ls -l $1 >&2\n\
                   echo cost 1.5; echo context 20; echo noise; echo finished";
     let report = scene.play(script);
-    assert_eq!(report.outcome, Outcome::Success);
+    assert_eq!(report.outcome, BackendOutcome::Success);
     assert_eq!(report.answer.text, "from the driver extra argument set too");
     assert_eq!(report.session.as_deref(), Some("s-1"));
     assert_eq!(report.spent.cost, Some(1.5));
-    assert_eq!(report.context, Some(Context { used: 20, window: Some(100) }));
+    assert_eq!(report.context, Some(ContextFill { used: 20, window: Some(100) }));
     assert_eq!((report.events, report.ended_by), (5, None));
     assert!(report.finished.stderr_tail.starts_with("-rw------- "));
     let log = std::fs::read_to_string(report.log.unwrap()).unwrap();
@@ -241,14 +250,14 @@ fn a_run_gives_its_answer_its_cost_and_its_log() {
 fn a_program_that_is_not_installed_is_an_outcome() {
     let mut scene = Scene::new();
     scene.program = Some("no-such-backend");
-    assert_eq!(scene.play("").outcome, Outcome::NotInstalled);
+    assert_eq!(scene.play("").outcome, BackendOutcome::NotInstalled);
 }
 
 #[test]
 fn the_monitor_stops_a_run_that_costs_too_much() {
     let report = Scene::new().play("echo cost 10; echo cost 11; exec sleep 300");
-    assert_eq!(report.outcome, Outcome::Budget);
-    assert_eq!(report.ended_by, Some(Decision::Stop(Stop::Budget)));
+    assert_eq!(report.outcome, BackendOutcome::Budget);
+    assert_eq!(report.ended_by, Some(MonitorAction::Stop(StopCause::Budget)));
 }
 
 #[test]
@@ -256,7 +265,7 @@ fn a_run_is_not_stopped_for_what_its_last_line_says_it_took() {
     let mut scene = Scene::new();
     scene.driver.reader = || Box::new(WordsReader { all_at_once: true, ..WordsReader::default() });
     let report = scene.play("echo result");
-    assert_eq!((report.outcome, report.ended_by), (Outcome::Success, None));
+    assert_eq!((report.outcome, report.ended_by), (BackendOutcome::Success, None));
 }
 
 /// Talks until it is told to stop or nobody listens.
@@ -278,15 +287,15 @@ fn talker() -> Scene {
 #[test]
 fn a_program_that_is_talked_with_is_answered_and_hung_up_on_at_the_end() {
     let report = talker().play(&TALK.replace("cost $COST", "finished"));
-    assert_eq!(report.outcome, Outcome::Success);
-    assert_eq!(report.finished.exit, Exit::code(7), "its input was closed");
+    assert_eq!(report.outcome, BackendOutcome::Success);
+    assert_eq!(report.finished.exit, BackendExit::code(7), "its input was closed");
 }
 
 #[test]
 fn a_program_that_is_talked_with_is_asked_to_stop_before_it_is_ended() {
     let report = talker().play(&format!("COST=99; {TALK}"));
-    assert_eq!(report.outcome, Outcome::Budget);
-    let exit = Exit { ending: Ending::Code(7), stopped: Some(Stop::Budget) };
+    assert_eq!(report.outcome, BackendOutcome::Budget);
+    let exit = BackendExit { ending: ProcessEnding::Code(7), stopped: Some(StopCause::Budget) };
     assert_eq!(report.finished.exit, exit);
 }
 
@@ -295,21 +304,21 @@ fn a_program_that_is_asked_to_stop_and_does_not_is_ended() {
     let mut scene = talker();
     scene.grace = Duration::from_millis(200);
     let report = scene.play("read hello; echo cost 99; exec sleep 300");
-    assert_eq!(report.outcome, Outcome::Budget);
-    assert_eq!(report.finished.exit.ending, Ending::Signal(15));
+    assert_eq!(report.outcome, BackendOutcome::Budget);
+    assert_eq!(report.finished.exit.ending, ProcessEnding::Signal(15));
 }
 
 #[test]
 fn a_context_to_compact_ends_the_run_with_that_reason_or_lets_it_go_on() {
     let mut scene = Scene::new();
     let report = scene.play("echo context 71; echo context 86; exec sleep 300");
-    assert_eq!(report.outcome, Outcome::ContextLimit);
-    assert_eq!(report.ended_by, Some(Decision::Compact));
+    assert_eq!(report.outcome, BackendOutcome::ContextLimit);
+    assert_eq!(report.ended_by, Some(MonitorAction::Compact));
     let warning = "Warn(\"[RALPH] Context pressure: 71% - consider wrapping up\")";
     assert_eq!(scene.heard, [warning, "Compact"]);
-    scene.on_compact = OnCompact::GoOn;
+    scene.on_compact = FullContextPolicy::GoOn;
     let report = scene.play("echo context 86; echo context 40; echo finished");
-    assert_eq!((report.outcome, report.ended_by), (Outcome::Success, None));
+    assert_eq!((report.outcome, report.ended_by), (BackendOutcome::Success, None));
 }
 
 #[test]
@@ -317,11 +326,11 @@ fn silence_ends_a_run_and_so_does_time() {
     let mut scene = Scene::new();
     scene.limits.idle = Some(Duration::from_millis(200));
     let report = scene.play("exec sleep 300");
-    assert_eq!(report.outcome, Outcome::Idle);
-    assert_eq!(report.ended_by, Some(Decision::Stop(Stop::Idle)));
-    scene.limits = Limits { timeout: Some(Duration::from_millis(200)), ..limits() };
+    assert_eq!(report.outcome, BackendOutcome::Idle);
+    assert_eq!(report.ended_by, Some(MonitorAction::Stop(StopCause::Idle)));
+    scene.limits = BackendRunLimits { timeout: Some(Duration::from_millis(200)), ..limits() };
     let report = scene.play("while :; do echo say still here; sleep 0.01; done");
-    assert_eq!(report.outcome, Outcome::Timeout);
+    assert_eq!(report.outcome, BackendOutcome::Timeout);
 }
 
 #[test]
@@ -330,19 +339,19 @@ fn silence_with_an_open_tool_call_is_not_idleness() {
     // Only the open call keeps it from being idle: it says nothing for twice the limit.
     scene.limits.idle = Some(Duration::from_secs(2));
     let report = scene.play("echo call Bash; sleep 4; echo finished");
-    assert_eq!(report.outcome, Outcome::Success);
+    assert_eq!(report.outcome, BackendOutcome::Success);
 }
 
 #[test]
 fn a_program_that_lingers_after_its_last_words_has_succeeded() {
     let report = Scene::new().play("echo finished; exec sleep 300");
-    assert_eq!(report.outcome, Outcome::Success);
-    assert_eq!(report.finished.exit.stopped, Some(Stop::Lingered));
+    assert_eq!(report.outcome, BackendOutcome::Success);
+    assert_eq!(report.finished.exit.stopped, Some(StopCause::Lingered));
 }
 
 #[test]
 fn a_crash_keeps_its_last_words() {
     let report = Scene::new().play("echo say hello; echo out of memory >&2; kill -9 $$");
     let message = "out of memory".to_owned();
-    assert_eq!(report.outcome, Outcome::Crash { ending: Ending::Signal(9), message });
+    assert_eq!(report.outcome, BackendOutcome::Crash { ending: ProcessEnding::Signal(9), message });
 }

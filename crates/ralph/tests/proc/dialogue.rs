@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use ralph_core::backend::acp::{Acp, Options};
-use ralph_core::backend::{Outcome, Request, Stop};
-use ralph_core::limits::{Limits, Monitor};
-use ralph_host::backends::{Call, OnCompact, RunReport, run_backend};
-use ralph_host::proc::{Bounds, Cancel};
+use ralph_core::backend::acp::{AcpDriver, AcpOptions};
+use ralph_core::backend::{BackendOutcome, BackendRequest, StopCause};
+use ralph_core::limits::{BackendRunLimits, LimitMonitor};
+use ralph_host::backends::{BackendCall, BackendRunReport, FullContextPolicy, run_backend};
+use ralph_host::proc::{CancelToken, JobBounds};
 
 use crate::stage::{AGES, Stage};
 
@@ -19,18 +19,18 @@ read -r prompt
 const END: &str = r#"echo '{"id":3,"result":{"stopReason":"end_turn"}}'"#;
 
 /// Runs an agent that is a shell script.
-fn talk(script: &str, idle: Duration) -> RunReport {
+fn talk(script: &str, idle: Duration) -> BackendRunReport {
     let stage = Stage::new();
     let place = stage.place.path();
-    let driver = Acp::new(Options {
+    let driver = AcpDriver::new(AcpOptions {
         name: "script".into(),
         program: "sh".into(),
         args: vec!["-c".into(), script.into()],
         mode: None,
         cwd: place.to_str().unwrap().into(),
     });
-    let request = Request::plain("make it");
-    let call = Call {
+    let request = BackendRequest::plain("make it");
+    let call = BackendCall {
         driver: &driver,
         program: None,
         args: &[],
@@ -40,15 +40,15 @@ fn talk(script: &str, idle: Duration) -> RunReport {
         cwd: place,
         scratch: place,
         log: None,
-        on_compact: OnCompact::Stop,
-        bounds: Bounds {
+        on_compact: FullContextPolicy::Stop,
+        bounds: JobBounds {
             grace: Duration::from_millis(300),
             linger: Duration::from_millis(300),
-            ..Bounds::default()
+            ..JobBounds::default()
         },
-        cancel: Cancel::default(),
+        cancel: CancelToken::default(),
     };
-    let mut monitor = Monitor::new(Limits {
+    let mut monitor = LimitMonitor::new(BackendRunLimits {
         timeout: Some(AGES),
         idle: Some(idle),
         max_cost: None,
@@ -70,7 +70,7 @@ fn questions_are_answered_and_the_end_of_the_turn_ends_the_input() {
         case "$answer" in *'"optionId":"y"'*) ;; *) exit 9;; esac"#;
     // Without the end of its input this script would not exit by itself.
     let report = talk(&format!("{OPEN}{ask}\n{END}\ncat >/dev/null"), AGES);
-    assert_eq!(report.outcome, Outcome::Success);
+    assert_eq!(report.outcome, BackendOutcome::Success);
     assert_eq!(report.finished.exit.stopped, None);
     assert_eq!(report.session.as_deref(), Some("s1"));
 }
@@ -78,19 +78,19 @@ fn questions_are_answered_and_the_end_of_the_turn_ends_the_input() {
 #[test]
 fn an_agent_that_stays_after_its_turn_has_succeeded_and_is_ended() {
     let report = talk(&format!("{OPEN}{END}\nexec sleep 300"), AGES);
-    assert_eq!(report.outcome, Outcome::Success);
-    assert_eq!(report.finished.exit.stopped, Some(Stop::Lingered));
+    assert_eq!(report.outcome, BackendOutcome::Success);
+    assert_eq!(report.finished.exit.stopped, Some(StopCause::Lingered));
 }
 
 #[test]
 fn an_agent_that_never_answers_falls_silent() {
     let report = talk(&format!("{OPEN}exec sleep 300"), Duration::from_millis(300));
-    assert_eq!(report.outcome, Outcome::Idle);
+    assert_eq!(report.outcome, BackendOutcome::Idle);
 }
 
 #[test]
 fn an_agent_that_hangs_up_in_the_middle_is_no_success() {
     assert_eq!(talk(OPEN, AGES).outcome.word(), "malformed");
     assert_eq!(talk("exit 4", AGES).outcome.word(), "crash");
-    assert_eq!(talk("exit 0", AGES).outcome, Outcome::NoOutput);
+    assert_eq!(talk("exit 0", AGES).outcome, BackendOutcome::NoOutput);
 }

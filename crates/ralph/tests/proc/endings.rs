@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
-use ralph_core::backend::{Ending, Exit, Stop};
-use ralph_host::proc::{Line, ProcError, Step, mark};
+use ralph_core::backend::{BackendExit, ProcessEnding, StopCause};
+use ralph_host::proc::{JobOutputLine, ProcError, WatchDecision, mark};
 
 use crate::stage::Stage;
 
@@ -14,7 +14,7 @@ fn a_code_is_told_as_it_is() {
     let stage = Stage::new();
     for code in [0, 1, 3, 143, 255] {
         let (finished, _) = stage.run(&stage.sh(&format!("exit {code}")));
-        assert_eq!(finished.exit, Exit::code(code));
+        assert_eq!(finished.exit, BackendExit::code(code));
     }
 }
 
@@ -23,7 +23,10 @@ fn a_signal_is_told_as_it_is() {
     let stage = Stage::new();
     for signal in [6, 9, 11, 15] {
         let (finished, _) = stage.run(&stage.sh(&format!("kill -{signal} $$; sleep 300")));
-        assert_eq!(finished.exit, Exit { ending: Ending::Signal(signal), stopped: None });
+        assert_eq!(
+            finished.exit,
+            BackendExit { ending: ProcessEnding::Signal(signal), stopped: None }
+        );
     }
 }
 
@@ -34,7 +37,7 @@ fn a_program_that_is_not_there_is_an_ending_and_not_an_error() {
         let mut job = stage.sh("");
         job.program = program.into();
         let (finished, lines) = stage.run(&job);
-        assert_eq!(finished.exit, Exit { ending: Ending::NotFound, stopped: None });
+        assert_eq!(finished.exit, BackendExit { ending: ProcessEnding::NotFound, stopped: None });
         assert!(lines.is_empty());
     }
 }
@@ -43,7 +46,7 @@ fn a_program_that_is_not_there_is_an_ending_and_not_an_error() {
 fn the_path_that_the_program_will_see_is_the_one_it_is_looked_up_on() {
     let stage = Stage::new();
     let (finished, _) = stage.run(&stage.sh("exit 0").env("PATH", "/nowhere"));
-    assert_eq!(finished.exit.ending, Ending::NotFound);
+    assert_eq!(finished.exit.ending, ProcessEnding::NotFound);
 }
 
 #[test]
@@ -53,7 +56,7 @@ fn a_file_that_cannot_be_started_is_an_error_with_its_reason() {
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(&plain).unwrap();
     let mut job = stage.sh("");
     job.program = plain.clone().into();
-    match stage.runner.run(&job, &mut |_: Line<'_>| Step::Continue) {
+    match stage.runner.run(&job, &mut |_: JobOutputLine<'_>| WatchDecision::Continue) {
         Err(ProcError::Start { program, source }) => {
             assert_eq!(program, plain);
             assert_eq!(source.kind(), ErrorKind::PermissionDenied, "{source}");
@@ -61,7 +64,7 @@ fn a_file_that_cannot_be_started_is_an_error_with_its_reason() {
         other => panic!("{other:?}"),
     }
     // The supervisor is none the worse for it.
-    assert_eq!(stage.run(&stage.sh("exit 4")).0.exit, Exit::code(4));
+    assert_eq!(stage.run(&stage.sh("exit 4")).0.exit, BackendExit::code(4));
 }
 
 #[test]
@@ -69,7 +72,8 @@ fn a_directory_that_is_not_there_is_an_error_that_names_it() {
     let stage = Stage::new();
     let mut job = stage.sh("");
     job.cwd = stage.place.path().join("gone");
-    let error = stage.runner.run(&job, &mut |_: Line<'_>| Step::Continue).unwrap_err();
+    let error =
+        stage.runner.run(&job, &mut |_: JobOutputLine<'_>| WatchDecision::Continue).unwrap_err();
     assert!(matches!(&error, ProcError::Directory(path) if *path == job.cwd), "{error}");
 }
 
@@ -100,19 +104,21 @@ fn a_program_that_has_finished_and_does_not_exit_is_ended() {
     let stage = Stage::new();
     let mut job = stage.sh("echo result; exec sleep 300");
     job.bounds.linger = Duration::from_millis(100);
-    let finished = stage.watch(&job, &mut |line: Line<'_>| match line.bytes {
-        b"result" => Step::Finished,
-        _ => Step::Continue,
+    let finished = stage.watch(&job, &mut |line: JobOutputLine<'_>| match line.bytes {
+        b"result" => WatchDecision::Finished,
+        _ => WatchDecision::Continue,
     });
-    let exit = Exit { ending: Ending::Signal(15), stopped: Some(Stop::Lingered) };
+    let exit =
+        BackendExit { ending: ProcessEnding::Signal(15), stopped: Some(StopCause::Lingered) };
     assert_eq!(finished.exit, exit);
 }
 
 #[test]
 fn a_program_that_has_finished_and_exits_was_not_stopped() {
     let stage = Stage::new();
-    let finished = stage.watch(&stage.sh("echo result"), &mut |_: Line<'_>| Step::Finished);
-    assert_eq!(finished.exit, Exit::code(0));
+    let finished =
+        stage.watch(&stage.sh("echo result"), &mut |_: JobOutputLine<'_>| WatchDecision::Finished);
+    assert_eq!(finished.exit, BackendExit::code(0));
 }
 
 #[test]
@@ -127,12 +133,12 @@ fn jobs_at_the_same_time_do_not_disturb_each_other() {
                 let runner = &stage.runner;
                 scope.spawn(move || {
                     let mut lines = Vec::new();
-                    let mut watch = |line: Line<'_>| {
+                    let mut watch = |line: JobOutputLine<'_>| {
                         lines.push(line.bytes.to_vec());
-                        Step::Continue
+                        WatchDecision::Continue
                     };
                     let finished = runner.run(&job, &mut watch).unwrap();
-                    assert_eq!(finished.exit, Exit::code(code));
+                    assert_eq!(finished.exit, BackendExit::code(code));
                     assert_eq!(lines, [code.to_string().into_bytes()]);
                     assert_eq!((finished.sweep.told, finished.sweep.left), (2, 0));
                 })

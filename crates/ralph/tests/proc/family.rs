@@ -1,8 +1,8 @@
 //! What a program leaves behind does not stay.
 
-use ralph_core::backend::{Exit, Stop};
+use ralph_core::backend::{BackendExit, StopCause};
 use ralph_host::proc::mark::{kill_survivors, survivors};
-use ralph_host::proc::{Line, Step};
+use ralph_host::proc::{JobOutputLine, WatchDecision};
 
 use crate::stage::{AGES, Stage, until, until_there};
 
@@ -15,7 +15,7 @@ fn a_normal_exit_leaves_nobody_behind() {
     let mut job = stage.sh(script);
     job.bounds.grace = AGES;
     let (finished, _) = stage.run(&job);
-    assert_eq!(finished.exit, Exit::code(0));
+    assert_eq!(finished.exit, BackendExit::code(0));
     assert!(finished.sweep.told >= 6, "{:?}", finished.sweep);
     assert_eq!(finished.sweep.killed, 0, "SIGTERM was enough for all of them");
 }
@@ -33,9 +33,11 @@ fn whoever_ignores_sigterm_is_killed() {
     // Both the program and what it starts, in a session of its own.
     let stubborn = "trap '' TERM INT HUP; setsid sh -c 'while :; do sleep 300; done' & \
                     echo up; while :; do sleep 300; done";
-    let finished = stage.watch(&stage.sh(stubborn), &mut |_: Line<'_>| Step::Stop(Stop::Cancelled));
-    assert_eq!(finished.exit.stopped, Some(Stop::Cancelled));
-    assert_eq!(finished.exit.ending, ralph_core::backend::Ending::Signal(9));
+    let finished = stage.watch(&stage.sh(stubborn), &mut |_: JobOutputLine<'_>| {
+        WatchDecision::Stop(StopCause::Cancelled)
+    });
+    assert_eq!(finished.exit.stopped, Some(StopCause::Cancelled));
+    assert_eq!(finished.exit.ending, ralph_core::backend::ProcessEnding::Signal(9));
     assert!(finished.sweep.killed >= 1, "{:?}", finished.sweep);
 }
 
@@ -65,7 +67,7 @@ fn a_daemon_that_sheds_parent_session_group_and_environment_does_not_get_away() 
 fn a_grandchild_that_keeps_the_pipe_open_does_not_keep_ralph() {
     let stage = Stage::new();
     let (finished, lines) = stage.run(&stage.sh("setsid sleep 300 & echo said; exit 5"));
-    assert_eq!(finished.exit, Exit::code(5));
+    assert_eq!(finished.exit, BackendExit::code(5));
     assert_eq!(lines, ["said"]);
 }
 
@@ -95,9 +97,10 @@ fn a_family_that_keeps_forking_is_ended() {
         \x20       os._exit(0)\n\
         print('forking', flush=True)\n\
         time.sleep(300)";
-    let finished =
-        stage.watch(&stage.python(relay), &mut |_: Line<'_>| Step::Stop(Stop::Cancelled));
-    assert_eq!(finished.exit.stopped, Some(Stop::Cancelled));
+    let finished = stage.watch(&stage.python(relay), &mut |_: JobOutputLine<'_>| {
+        WatchDecision::Stop(StopCause::Cancelled)
+    });
+    assert_eq!(finished.exit.stopped, Some(StopCause::Cancelled));
     assert!(finished.sweep.killed >= 3, "{:?}", finished.sweep);
     assert!(!stage.place.path().join("got away").exists(), "the relay was not ended, it was over");
 }
@@ -105,11 +108,11 @@ fn a_family_that_keeps_forking_is_ended() {
 #[test]
 fn a_stopped_process_is_ended_too() {
     let stage = Stage::new();
-    let finished = stage
-        .watch(&stage.sh("sh -c 'kill -STOP $$' & echo up; sleep 300"), &mut |_: Line<'_>| {
-            Step::Stop(Stop::Cancelled)
-        });
-    assert_eq!(finished.exit.stopped, Some(Stop::Cancelled));
+    let finished = stage.watch(
+        &stage.sh("sh -c 'kill -STOP $$' & echo up; sleep 300"),
+        &mut |_: JobOutputLine<'_>| WatchDecision::Stop(StopCause::Cancelled),
+    );
+    assert_eq!(finished.exit.stopped, Some(StopCause::Cancelled));
 }
 
 #[test]

@@ -3,18 +3,20 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ralph_core::config::{GateKind, GateStrategy, Judges};
-use ralph_core::gate::{Baselines, Ending, Gate, GateRunResult, KEPT_HEAD, KEPT_TAIL, Need, judge};
+use ralph_core::config::{GateKind, GateStrategy, JudgePolicy};
+use ralph_core::gate::{
+    Baselines, Gate, GateEnding, GateNeed, GateRunResult, KEPT_HEAD, KEPT_TAIL, judge,
+};
 use ralph_host::clock::Clock;
-use ralph_host::gates::{GateError, GateNews, GateRun, run_gate, write_report};
-use ralph_host::proc::Cancel;
+use ralph_host::gates::{GateError, GateNotice, GatePassSettings, run_gate, write_report};
+use ralph_host::proc::CancelToken;
 use ralph_host::proc::mark::survivors;
 
 use crate::killed::as_another_process;
 use crate::stage::{AGES, Stage, until_there};
 
 fn gate(name: &str, command: &str) -> Gate {
-    let (kind, need) = (GateKind::Test, Need::Required);
+    let (kind, need) = (GateKind::Test, GateNeed::Required);
     Gate { name: name.into(), command: command.into(), kind, need, timeout: AGES }
 }
 
@@ -22,9 +24,15 @@ fn logs(stage: &Stage) -> PathBuf {
     stage.place.path().join("logs/validation")
 }
 
-fn with<'a>(stage: &'a Stage, logs: &'a std::path::Path) -> GateRun<'a> {
+fn with<'a>(stage: &'a Stage, logs: &'a std::path::Path) -> GatePassSettings<'a> {
     let grace = Duration::from_millis(300);
-    GateRun { cwd: stage.place.path(), surroundings: &[], logs, grace, cancel: Cancel::default() }
+    GatePassSettings {
+        cwd: stage.place.path(),
+        surroundings: &[],
+        logs,
+        grace,
+        cancel: CancelToken::default(),
+    }
 }
 
 #[track_caller]
@@ -40,17 +48,17 @@ fn every_gate_runs_also_after_one_that_fails() {
     let gates = [gate("a", "echo one; exit 3"), gate("b", "echo two >&2"), gate("c", "kill -9 $$")];
     let mut heard = Vec::new();
     let logs = logs(&stage);
-    let mut hear = |news: GateNews<'_>| match news {
-        GateNews::Begins(gate) => heard.push(format!("{} begins", gate.name)),
-        GateNews::Line(gate, line) => heard.push(format!("{}: {line}", gate.name)),
-        GateNews::Over(check) => heard.push(format!("{} over", check.name)),
-        GateNews::Runs(..) => {}
+    let mut hear = |news: GateNotice<'_>| match news {
+        GateNotice::Begins(gate) => heard.push(format!("{} begins", gate.name)),
+        GateNotice::Line(gate, line) => heard.push(format!("{}: {line}", gate.name)),
+        GateNotice::Over(check) => heard.push(format!("{} over", check.name)),
+        GateNotice::Runs(..) => {}
     };
     let with = with(&stage, &logs);
     let checks =
         gates.each_ref().map(|gate| run_gate(&stage.runner, gate, &with, &mut hear).unwrap());
-    let endings: Vec<&Ending> = checks.iter().map(|run| &run.check.ending).collect();
-    assert_eq!(endings, [&Ending::Code(3), &Ending::Code(0), &Ending::Signal(9)]);
+    let endings: Vec<&GateEnding> = checks.iter().map(|run| &run.check.ending).collect();
+    assert_eq!(endings, [&GateEnding::Code(3), &GateEnding::Code(0), &GateEnding::Signal(9)]);
     assert_eq!(checks[1].output, "two\n");
     assert_eq!(
         heard,
@@ -73,7 +81,7 @@ fn a_gate_that_hangs_ends_at_its_timeout_with_all_its_children() {
                   echo 'not ok 1 - hangs'; sleep 300; sleep 300";
     let slow = Gate { timeout: Duration::from_millis(400), ..gate("slow", script) };
     let result = run(&stage, &slow);
-    assert_eq!(result.check.ending, Ending::TimedOut);
+    assert_eq!(result.check.ending, GateEnding::TimedOut);
     assert!(!result.check.is_green());
     assert_eq!(result.output, "not ok 1 - hangs\n");
 }
@@ -83,14 +91,14 @@ fn a_gate_that_exits_well_when_its_time_is_up_has_still_timed_out() {
     let stage = Stage::new();
     let script = "trap 'exit 0' TERM; while :; do sleep 0.01; done";
     let result = run(&stage, &Gate { timeout: Duration::from_millis(300), ..gate("t", script) });
-    assert_eq!(result.check.ending, Ending::TimedOut);
+    assert_eq!(result.check.ending, GateEnding::TimedOut);
 }
 
 #[test]
 fn a_server_that_a_gate_leaves_behind_is_ended_and_the_gate_is_green() {
     let stage = Stage::new();
     let result = run(&stage, &gate("test", "(setsid sleep 300 &) ; sleep 300 & echo served"));
-    assert_eq!((result.check.ending, result.output.as_str()), (Ending::Code(0), "served\n"));
+    assert_eq!((result.check.ending, result.output.as_str()), (GateEnding::Code(0), "served\n"));
 }
 
 #[test]
@@ -168,7 +176,7 @@ fn a_cancelled_gate_has_no_result() {
 fn a_directory_that_is_gone_is_an_error_that_names_the_gate() {
     let stage = Stage::new();
     let (gone, logs) = (stage.place.path().join("gone"), logs(&stage));
-    let run = GateRun { cwd: &gone, ..with(&stage, &logs) };
+    let run = GatePassSettings { cwd: &gone, ..with(&stage, &logs) };
     let error = run_gate(&stage.runner, &gate("test", "true"), &run, &mut |_| {}).unwrap_err();
     assert!(error.to_string().starts_with("cannot run the gate test: cannot run in "), "{error}");
 }
@@ -177,7 +185,7 @@ fn a_directory_that_is_gone_is_an_error_that_names_the_gate() {
 fn the_report_of_an_iteration_is_written_where_it_is_expected() {
     let stage = Stage::new();
     let runs = [run(&stage, &gate("test", "exit 1"))];
-    let verdict = judge("01J", &runs, &Baselines::new(), Vec::new(), Judges::List);
+    let verdict = judge("01J", &runs, &Baselines::new(), Vec::new(), JudgePolicy::List);
     let clock = Clock::stopped_at("2026-01-02T03:04:05Z".parse().unwrap());
     let path =
         write_report(&logs(&stage), 12, &verdict, &runs, GateStrategy::Strict, &clock).unwrap();

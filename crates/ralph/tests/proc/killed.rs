@@ -4,9 +4,9 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use ralph_core::backend::Exit;
+use ralph_core::backend::BackendExit;
 use ralph_host::proc::mark::survivors;
-use ralph_host::proc::{Line, ProcError, Step};
+use ralph_host::proc::{JobOutputLine, ProcError, WatchDecision};
 
 use crate::stage::{Stage, runner, unique_run, until, until_nobody_is_left, until_there};
 
@@ -102,7 +102,8 @@ fn a_supervisor_that_is_killed_is_reported_and_replaced() {
     job.log = None;
     let me = i32::try_from(std::process::id()).unwrap();
     std::thread::scope(|scope| {
-        let running = scope.spawn(|| stage.runner.run(&job, &mut |_: Line<'_>| Step::Continue));
+        let running = scope
+            .spawn(|| stage.runner.run(&job, &mut |_: JobOutputLine<'_>| WatchDecision::Continue));
         until_there(&stage.place.path().join("up"));
         let ours = |pid: &i32| commandline(*pid).contains(stage.runner.run_id());
         let supervisor =
@@ -111,7 +112,7 @@ fn a_supervisor_that_is_killed_is_reported_and_replaced() {
         assert!(matches!(running.join().unwrap(), Err(ProcError::Lost)));
     });
     assert_eq!(survivors(stage.runner.run_id()), []);
-    assert_eq!(stage.run(&stage.sh("exit 3")).0.exit, Exit::code(3));
+    assert_eq!(stage.run(&stage.sh("exit 3")).0.exit, BackendExit::code(3));
 }
 
 #[test]

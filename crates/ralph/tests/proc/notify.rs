@@ -6,8 +6,8 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc::{Receiver, channel};
 
-use ralph_core::config::{Config, Notify, NotifyKind, NotifyOn};
-use ralph_core::notify::{Happening, What};
+use ralph_core::config::{Config, NotifyEvent, NotifyKind, NotifySettings};
+use ralph_core::notify::{ProjectEvent, ProjectEventKind};
 use ralph_host::notify::Notifier;
 use serde_json::Value;
 
@@ -16,23 +16,23 @@ use crate::stage::{AGES, Stage, until_there};
 /// A word that must not be seen by anybody.
 const SECRET: &str = "T0P-s3cret";
 
-fn done() -> Happening {
-    let what = What::SpecDone {
+fn done() -> ProjectEvent {
+    let what = ProjectEventKind::SpecDone {
         spec: "feature \"x\".md".into(),
         commit: Some("3f2a9c1d5e6f".into()),
         tasks: 2,
         cost: None,
         took_ms: 1000,
     };
-    Happening { project: "shop".into(), at: "2025-01-20T10:00:00Z".into(), what }
+    ProjectEvent { project: "shop".into(), at: "2025-01-20T10:00:00Z".into(), what }
 }
 
-fn to(kind: NotifyKind) -> Notify {
+fn to(kind: NotifyKind) -> NotifySettings {
     let url_env = Some("HOOK".to_owned());
-    Notify { kind, on: NotifyOn::ALL.to_vec(), command: None, url_env }
+    NotifySettings { kind, on: NotifyEvent::ALL.to_vec(), command: None, url_env }
 }
 
-fn notifier(stage: &Stage, receivers: Vec<Notify>, env: &[(&str, OsString)]) -> Notifier {
+fn notifier(stage: &Stage, receivers: Vec<NotifySettings>, env: &[(&str, OsString)]) -> Notifier {
     let config = Config { notify: receivers, ..Config::default() };
     let env = |name: &str| env.iter().find(|(n, _)| *n == name).map(|(_, value)| value.clone());
     Notifier::with_env(&config, stage.place.path(), &env)
@@ -119,7 +119,7 @@ fn a_receiver_that_refuses_is_a_sentence_without_the_secret() {
 #[test]
 fn a_command_gets_variables_and_json_and_its_end_is_all_that_is_told() {
     let stage = Stage::new();
-    let command = |text: &str| Notify {
+    let command = |text: &str| NotifySettings {
         command: Some(text.into()),
         url_env: None,
         ..to(NotifyKind::Command)
@@ -140,7 +140,10 @@ fn a_command_gets_variables_and_json_and_its_end_is_all_that_is_told() {
 fn only_those_who_asked_are_told_and_all_of_them() {
     let (address, requests) = server("204 No Content");
     let stage = Stage::new();
-    let deaf = Notify { on: vec![NotifyOn::Failed, NotifyOn::Limit], ..to(NotifyKind::Webhook) };
+    let deaf = NotifySettings {
+        on: vec![NotifyEvent::Failed, NotifyEvent::Limit],
+        ..to(NotifyKind::Webhook)
+    };
     let receivers = vec![deaf, to(NotifyKind::Webhook), to(NotifyKind::Slack)];
     let env = [("HOOK", OsString::from(address))];
     assert!(notifier(&stage, receivers, &env).tell(&stage.runner, &done()).is_empty());
@@ -154,7 +157,7 @@ fn only_those_who_asked_are_told_and_all_of_them() {
 #[test]
 fn the_desktop_is_told_where_there_is_one_and_its_absence_once() {
     let stage = Stage::new();
-    let desktop = || vec![Notify { url_env: None, ..to(NotifyKind::Desktop) }];
+    let desktop = || vec![NotifySettings { url_env: None, ..to(NotifyKind::Desktop) }];
     let nowhere = notifier(&stage, desktop(), &[("PATH", "/nowhere".into())]);
     let first = nowhere.tell(&stage.runner, &done());
     assert!(first[0].contains("no notify-send or osascript is installed"), "{first:?}");

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ralph_core::backend::Exit;
-use ralph_host::proc::{Input, Line, Stderr, Stdin, Step, Watch};
+use ralph_core::backend::BackendExit;
+use ralph_host::proc::{JobInput, JobOutputLine, JobStderr, JobStdin, JobWatch, WatchDecision};
 
 use crate::killed::as_another_process;
 use crate::stage::Stage;
@@ -38,7 +38,7 @@ fn the_log_holds_every_byte_of_both_streams() {
 fn joined_streams_keep_the_order_of_writing() {
     let stage = Stage::new();
     let mut job = stage.sh("for i in 1 2 3; do echo out $i; echo err $i >&2; done");
-    job.stderr = Stderr::Joined;
+    job.stderr = JobStderr::Joined;
     let (finished, lines) = stage.run(&job);
     assert_eq!(lines, ["out 1", "err 1", "out 2", "err 2", "out 3", "err 3"]);
     assert_eq!(finished.stderr_tail, "");
@@ -57,9 +57,9 @@ fn bytes_that_are_no_text_reach_the_watch_as_they_are() {
     let stage = Stage::new();
     let mut seen = Vec::new();
     let job = stage.sh("printf '\\377\\376\\000\\001\\n\\n\\303'");
-    stage.watch(&job, &mut |line: Line<'_>| {
+    stage.watch(&job, &mut |line: JobOutputLine<'_>| {
         seen.push(line.bytes.to_vec());
-        Step::Continue
+        WatchDecision::Continue
     });
     assert_eq!(seen, [b"\xff\xfe\x00\x01".to_vec(), vec![], vec![0xc3]]);
 }
@@ -68,7 +68,7 @@ fn bytes_that_are_no_text_reach_the_watch_as_they_are() {
 fn input_greater_than_a_pipe_reaches_a_program_that_writes_meanwhile() {
     let stage = Stage::new();
     let mut job = stage.sh("exec cat");
-    job.stdin = Stdin::Bytes(b"a line of input\n".repeat(100_000));
+    job.stdin = JobStdin::Bytes(b"a line of input\n".repeat(100_000));
     let (finished, lines) = stage.run(&job);
     assert_eq!(finished.stdout_bytes, 1_600_000);
     assert_eq!(lines.len(), 100_000);
@@ -82,7 +82,7 @@ fn a_program_that_writes_much_before_it_reads_gets_its_input() {
         sys.stdout.flush()\n\
         print(len(sys.stdin.read()))";
     let mut job = stage.python(script);
-    job.stdin = Stdin::Bytes(vec![b'i'; 3_000_000]);
+    job.stdin = JobStdin::Bytes(vec![b'i'; 3_000_000]);
     let (_, lines) = stage.run(&job);
     assert_eq!(lines.len(), 30_001);
     assert_eq!(lines[30_000], "3000000");
@@ -95,9 +95,9 @@ fn a_program_that_does_not_read_its_input_is_not_at_fault() {
         ["exec 0<&-; sleep 0.1; echo done", "echo done", "head -c 10 >/dev/null; echo done"]
     {
         let mut job = stage.sh(script);
-        job.stdin = Stdin::Bytes(vec![b'i'; 3_000_000]);
+        job.stdin = JobStdin::Bytes(vec![b'i'; 3_000_000]);
         let (finished, lines) = stage.run(&job);
-        assert_eq!((finished.exit, lines), (Exit::code(0), vec!["done".to_owned()]));
+        assert_eq!((finished.exit, lines), (BackendExit::code(0), vec!["done".to_owned()]));
     }
 }
 
@@ -107,7 +107,7 @@ fn no_input_is_an_end_at_once_and_small_input_comes_whole() {
     let (_, lines) = stage.run(&stage.sh("cat; echo end"));
     assert_eq!(lines, ["end"]);
     let mut job = stage.sh("cat; echo; echo end");
-    job.stdin = Stdin::Bytes(b"small".to_vec());
+    job.stdin = JobStdin::Bytes(b"small".to_vec());
     assert_eq!(stage.run(&job).1, ["small", "end"]);
 }
 
@@ -116,15 +116,15 @@ struct Talk {
     heard: Vec<String>,
 }
 
-impl Watch for Talk {
-    fn line(&mut self, line: Line<'_>, input: &Input) -> Step {
+impl JobWatch for Talk {
+    fn line(&mut self, line: JobOutputLine<'_>, input: &JobInput) -> WatchDecision {
         self.heard.push(String::from_utf8_lossy(line.bytes).into_owned());
         if self.heard.len() < 4 {
             assert!(input.send(format!("{}!\n", self.heard.len()).into_bytes()));
         } else {
             input.close();
         }
-        Step::Continue
+        WatchDecision::Continue
     }
 }
 
@@ -132,10 +132,10 @@ impl Watch for Talk {
 fn a_watch_can_talk_with_the_program() {
     let stage = Stage::new();
     let mut job = stage.sh("while read line; do echo \"got $line\"; done; echo end");
-    job.stdin = Stdin::Open(b"hello\n".to_vec());
+    job.stdin = JobStdin::Open(b"hello\n".to_vec());
     let mut talk = Talk { heard: Vec::new() };
     let finished = stage.watch(&job, &mut talk);
-    assert_eq!(finished.exit, Exit::code(0));
+    assert_eq!(finished.exit, BackendExit::code(0));
     assert_eq!(talk.heard, ["got hello", "got 1!", "got 2!", "got 3!", "end"]);
 }
 
@@ -145,9 +145,9 @@ fn a_line_that_is_too_long_is_cut_and_the_next_one_is_whole() {
     let mut job = stage.sh("head -c 3000000 /dev/zero | tr '\\0' x; echo; echo next");
     job.bounds.line = 100_000;
     let mut seen = Vec::new();
-    let finished = stage.watch(&job, &mut |line: Line<'_>| {
+    let finished = stage.watch(&job, &mut |line: JobOutputLine<'_>| {
         seen.push((line.bytes.len(), line.cut));
-        Step::Continue
+        WatchDecision::Continue
     });
     let (kept, cut) = seen[0];
     assert!((99_000..100_100).contains(&kept) && cut > 2_899_000, "{seen:?}");
@@ -173,14 +173,14 @@ fn measured() {
          head -c 300000000 /dev/zero");
     job.log = None;
     let mut lines = 0_u64;
-    let finished = stage.watch(&job, &mut |_: Line<'_>| {
+    let finished = stage.watch(&job, &mut |_: JobOutputLine<'_>| {
         lines += 1;
         if lines < 20 {
             std::thread::sleep(Duration::from_millis(10));
         }
-        Step::Continue
+        WatchDecision::Continue
     });
-    assert_eq!(finished.exit, Exit::code(0));
+    assert_eq!(finished.exit, BackendExit::code(0));
     assert_eq!(finished.stdout_bytes, 600_000_000);
     assert!(finished.longest_cut >= 300_000_000);
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -194,7 +194,7 @@ fn a_log_that_cannot_be_written_does_not_stop_the_job() {
     let mut job = stage.sh("echo one; echo two");
     job.log = Some("/dev/full".into());
     let (finished, lines) = stage.run(&job);
-    assert_eq!(finished.exit, Exit::code(0));
+    assert_eq!(finished.exit, BackendExit::code(0));
     assert_eq!(lines, ["one", "two"]);
     assert!(finished.log_error.is_some());
 }
@@ -204,9 +204,11 @@ fn a_panic_in_the_watch_ends_the_job() {
     let stage = Stage::new();
     let job = stage.sh("echo up; exec sleep 300");
     let run = std::panic::AssertUnwindSafe(|| {
-        stage.runner.run(&job, &mut |_: Line<'_>| -> Step { panic!("on purpose") })
+        stage
+            .runner
+            .run(&job, &mut |_: JobOutputLine<'_>| -> WatchDecision { panic!("on purpose") })
     });
     assert!(std::panic::catch_unwind(run).is_err());
     crate::stage::until_nobody_is_left(stage.runner.run_id());
-    assert_eq!(stage.run(&stage.sh("exit 0")).0.exit, Exit::code(0));
+    assert_eq!(stage.run(&stage.sh("exit 0")).0.exit, BackendExit::code(0));
 }

@@ -3,13 +3,16 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use ralph_core::backend::sim::Sim;
-use ralph_core::backend::{Driver, Invocation, Outcome, Reader, Request, Session, Supports};
-use ralph_core::limits::{Limits, Monitor};
-use ralph_host::backends::{Call, Heard, OnCompact};
+use ralph_core::backend::sim::SimDriver;
+use ralph_core::backend::{
+    BackendDriver, BackendFeatures, BackendOutcome, BackendReader, BackendRequest, Invocation,
+    SessionStart,
+};
+use ralph_core::limits::{BackendRunLimits, LimitMonitor};
+use ralph_host::backends::{BackendCall, BackendNotice, FullContextPolicy};
 use ralph_host::proc::mark::survivors;
-use ralph_host::proc::{Bounds, Cancel};
-use ralph_host::session::{Compaction, SessionReport, Work, run_session};
+use ralph_host::proc::{CancelToken, JobBounds};
+use ralph_host::session::{SessionCompaction, SessionReport, SessionWork, run_session};
 
 use crate::stage::{AGES, Stage};
 
@@ -23,22 +26,22 @@ const FILLS: &str = "{ write = 'made.txt', text = 'x' }, { usage = { input = 100
 /// The simulated backend, as if it could not compact.
 struct Plain;
 
-impl Driver for Plain {
+impl BackendDriver for Plain {
     fn name(&self) -> &str {
         "plain"
     }
     fn program(&self) -> &str {
-        Sim.program()
+        SimDriver.program()
     }
-    fn supports(&self) -> Supports {
-        Supports { compaction: false, ..Sim.supports() }
+    fn supports(&self) -> BackendFeatures {
+        BackendFeatures { compaction: false, ..SimDriver.supports() }
     }
-    fn invocation(&self, request: &Request<'_>) -> Invocation {
-        assert!(!matches!(request.session, Session::Compact { .. }), "it cannot compact");
-        Sim.invocation(request)
+    fn invocation(&self, request: &BackendRequest<'_>) -> Invocation {
+        assert!(!matches!(request.session, SessionStart::Compact { .. }), "it cannot compact");
+        SimDriver.invocation(request)
     }
-    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
-        Sim.reader(request)
+    fn reader(&self, request: &BackendRequest<'_>) -> Box<dyn BackendReader> {
+        SimDriver.reader(request)
     }
 }
 
@@ -51,7 +54,7 @@ struct Done {
     looks: u32,
 }
 
-fn work(driver: &dyn Driver, scenario: &str) -> Done {
+fn work(driver: &dyn BackendDriver, scenario: &str) -> Done {
     let stage = Stage::new();
     let place = stage.place.path();
     let file = place.join("scenario.toml");
@@ -60,20 +63,20 @@ fn work(driver: &dyn Driver, scenario: &str) -> Done {
     let env = [("RALPH_SIM", &file), ("RALPH_SIM_STATE", &state)]
         .map(|(name, path)| (name.to_owned(), path.to_str().unwrap().to_owned()));
     let looks = Cell::new(0);
-    let work = Work {
-        call: Call {
+    let work = SessionWork {
+        call: BackendCall {
             driver,
             program: Some(env!("CARGO_BIN_EXE_ralph")),
             args: &[],
             env: &env,
             surroundings: &[],
-            request: Request::plain(PROMPT),
+            request: BackendRequest::plain(PROMPT),
             cwd: place,
             scratch: &place.join("scratch"),
             log: Some(&stage.log_path()),
-            on_compact: OnCompact::GoOn,
-            bounds: Bounds { grace: Duration::from_millis(300), ..Bounds::default() },
-            cancel: Cancel::default(),
+            on_compact: FullContextPolicy::GoOn,
+            bounds: JobBounds { grace: Duration::from_millis(300), ..JobBounds::default() },
+            cancel: CancelToken::default(),
         },
         task: "t-demo make it",
         diff: &|| {
@@ -81,7 +84,7 @@ fn work(driver: &dyn Driver, scenario: &str) -> Done {
             " made.txt | 1 +".to_owned()
         },
     };
-    let mut monitor = Monitor::new(Limits {
+    let mut monitor = LimitMonitor::new(BackendRunLimits {
         timeout: Some(AGES),
         idle: Some(AGES),
         max_cost: None,
@@ -91,8 +94,8 @@ fn work(driver: &dyn Driver, scenario: &str) -> Done {
         window: None,
     });
     let mut decisions = Vec::new();
-    let mut listener = |heard: Heard<'_>| {
-        if let Heard::Decision(decision) = heard {
+    let mut listener = |heard: BackendNotice<'_>| {
+        if let BackendNotice::Decision(decision) = heard {
             decisions.push(format!("{decision:?}"));
         }
     };
@@ -112,9 +115,9 @@ fn a_backend_that_can_compacts_its_own_session_and_goes_on() {
                   {{ cost = 0.125 }}, {{ compact = [86, 20] }}]\n\
          [[rule]]\nsteps = [{FILLS}]\n"
     );
-    let done = work(&Sim, &scenario);
-    assert_eq!(done.report.last.outcome, Outcome::Success);
-    assert_eq!(done.report.compactions, [Compaction::Native]);
+    let done = work(&SimDriver, &scenario);
+    assert_eq!(done.report.last.outcome, BackendOutcome::Success);
+    assert_eq!(done.report.compactions, [SessionCompaction::Native]);
     assert!(done.report.last.answer.text.contains("<TASK_DONE>"));
     assert_eq!(done.looks, 0, "nobody needs a digest");
     assert_eq!(done.decisions, ["Compact", "Warn(\"[RALPH] Context compacted: 86% -> 20%\")"]);
@@ -142,8 +145,8 @@ const TAKES_OVER: &str = "[[rule]]\n\
 #[test]
 fn a_backend_that_cannot_compact_begins_again_with_a_digest() {
     let done = work(&Plain, &format!("{TAKES_OVER}[[rule]]\nsteps = [{FILLS}]\n"));
-    assert_eq!(done.report.last.outcome, Outcome::Success);
-    assert_eq!(done.report.compactions, [Compaction::Digest]);
+    assert_eq!(done.report.last.outcome, BackendOutcome::Success);
+    assert_eq!(done.report.compactions, [SessionCompaction::Digest]);
     assert_eq!(done.looks, 1);
     assert!(done.report.last.answer.text.contains("<TASK_DONE>"), "{:?}", done.report.last.answer);
     assert_eq!(done.decisions, ["Compact", "Warn(\"[RALPH] Context compacted: 86% -> 5%\")"]);
@@ -156,9 +159,9 @@ fn where_a_compaction_does_not_work_a_digest_does() {
             "{TAKES_OVER}[[rule]]\nwhen = '/compact'\nsteps = [{{ {failing} }}]\n\
              [[rule]]\nsteps = [{FILLS}]\n"
         );
-        let done = work(&Sim, &scenario);
-        assert_eq!(done.report.last.outcome, Outcome::Success, "{failing}");
-        assert_eq!(done.report.compactions, [Compaction::Digest], "{failing}");
+        let done = work(&SimDriver, &scenario);
+        assert_eq!(done.report.last.outcome, BackendOutcome::Success, "{failing}");
+        assert_eq!(done.report.compactions, [SessionCompaction::Digest], "{failing}");
         let told = done.decisions.last().unwrap();
         assert!(told.contains("[RALPH] Context not compacted: "), "{:?}", done.decisions);
         assert!(!format!("{:?}", done.decisions).contains("Context compacted"), "{failing}");
@@ -171,20 +174,20 @@ fn a_context_that_stays_full_after_a_compaction_is_a_limit() {
         "{TAKES_OVER}[[rule]]\nwhen = '/compact'\nsteps = [{{ compact = [86, 84] }}]\n\
          [[rule]]\nsteps = [{FILLS}]\n"
     );
-    let done = work(&Sim, &scenario);
-    assert_eq!(done.report.last.outcome, Outcome::ContextLimit);
+    let done = work(&SimDriver, &scenario);
+    assert_eq!(done.report.last.outcome, BackendOutcome::ContextLimit);
     assert_eq!(done.report.compactions, []);
 }
 
 #[test]
 fn a_context_that_is_full_again_and_again_is_a_limit() {
-    let done = work(&Sim, &format!("[[rule]]\nsteps = [{FILLS}]\n"));
-    assert_eq!(done.report.last.outcome, Outcome::ContextLimit);
-    assert_eq!(done.report.compactions, [Compaction::Native; 3]);
+    let done = work(&SimDriver, &format!("[[rule]]\nsteps = [{FILLS}]\n"));
+    assert_eq!(done.report.last.outcome, BackendOutcome::ContextLimit);
+    assert_eq!(done.report.compactions, [SessionCompaction::Native; 3]);
     assert_eq!(done.report.spent.cost, Some(1.0));
     let done = work(&Plain, &format!("[[rule]]\nsteps = [{FILLS}]\n"));
-    assert_eq!(done.report.last.outcome, Outcome::ContextLimit);
-    assert_eq!(done.report.compactions, [Compaction::Digest; 3]);
+    assert_eq!(done.report.last.outcome, BackendOutcome::ContextLimit);
+    assert_eq!(done.report.compactions, [SessionCompaction::Digest; 3]);
 }
 
 #[test]
@@ -193,14 +196,14 @@ fn what_would_end_every_session_ends_the_work() {
         "[[rule]]\nwhen = '/compact'\nsteps = [{{ fail = 'rate_limit' }}]\n\
          [[rule]]\nsteps = [{FILLS}]\n"
     );
-    let done = work(&Sim, &scenario);
+    let done = work(&SimDriver, &scenario);
     assert_eq!(done.report.last.outcome.word(), "rate_limit");
     assert_eq!((done.report.compactions, done.looks), (vec![], 0));
 }
 
 #[test]
 fn a_bad_end_after_the_last_word_is_a_note() {
-    let done = work(&Sim, "[[rule]]\nsteps = [{ claim = 'done' }, { exit = 3 }]\n");
-    assert_eq!(done.report.last.outcome, Outcome::Success);
+    let done = work(&SimDriver, "[[rule]]\nsteps = [{ claim = 'done' }, { exit = 3 }]\n");
+    assert_eq!(done.report.last.outcome, BackendOutcome::Success);
     assert_eq!(done.report.notes, ["it ended with code 3 after it had finished"]);
 }

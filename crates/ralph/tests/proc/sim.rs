@@ -3,16 +3,16 @@
 
 use std::time::Duration;
 
-use ralph_core::backend::sim::{COMMAND, Fault, Sim};
-use ralph_core::backend::{Driver, Outcome, Reader, Request};
-use ralph_host::proc::{Finished, Job, Line, Stdin, Step};
+use ralph_core::backend::sim::{COMMAND, Fault, SimDriver};
+use ralph_core::backend::{BackendDriver, BackendOutcome, BackendReader, BackendRequest};
+use ralph_host::proc::{FinishedJob, Job, JobOutputLine, JobStdin, WatchDecision};
 
 use crate::stage::{AGES, Stage};
 
 const PROMPT: &str = "## Current Task\n\nt-demo\n";
 
-fn request() -> Request<'static> {
-    Request { scratch: "/nowhere", ..Request::plain(PROMPT) }
+fn request() -> BackendRequest<'static> {
+    BackendRequest { scratch: "/nowhere", ..BackendRequest::plain(PROMPT) }
 }
 
 fn job(stage: &Stage, scenario: &str) -> Job {
@@ -22,7 +22,7 @@ fn job(stage: &Stage, scenario: &str) -> Job {
         .args([COMMAND])
         .env("RALPH_SIM", file)
         .env("RALPH_SIM_STATE", stage.place.path().join("state"));
-    job.stdin = Stdin::Bytes(PROMPT.into());
+    job.stdin = JobStdin::Bytes(PROMPT.into());
     job.log = Some(stage.log_path());
     job.bounds.grace = Duration::from_millis(300);
     job.bounds.timeout = Some(AGES);
@@ -30,12 +30,12 @@ fn job(stage: &Stage, scenario: &str) -> Job {
 }
 
 /// Run it as ralph will: the reader follows the lines and says when it is finished.
-fn run(stage: &Stage, job: &Job) -> (Outcome, Finished, Box<dyn Reader>) {
-    let mut reader = Sim.reader(&request());
+fn run(stage: &Stage, job: &Job) -> (BackendOutcome, FinishedJob, Box<dyn BackendReader>) {
+    let mut reader = SimDriver.reader(&request());
     let mut events = Vec::new();
-    let finished = stage.watch(job, &mut |line: Line<'_>| {
+    let finished = stage.watch(job, &mut |line: JobOutputLine<'_>| {
         reader.line(line.bytes, &mut events);
-        if reader.is_finished() { Step::Finished } else { Step::Continue }
+        if reader.is_finished() { WatchDecision::Finished } else { WatchDecision::Continue }
     });
     let outcome = reader.outcome(&finished.exit, &finished.stderr_tail);
     (outcome, finished, reader)
@@ -83,11 +83,11 @@ fn silence_is_idleness_and_what_stays_after_its_last_word_has_succeeded() {
     let mut silent =
         job(&stage, "[[rule]]\nsilent_after = 2\nsteps = [{ say = 'a' }, { say = 'b' }]");
     silent.bounds.idle = Some(Duration::from_millis(300));
-    assert_eq!(run(&stage, &silent).0, Outcome::Idle);
+    assert_eq!(run(&stage, &silent).0, BackendOutcome::Idle);
     let stage = Stage::new();
     let mut lingers = job(&stage, "[[rule]]\nsteps = [{ claim = 'done' }, { hang = true }]");
     lingers.bounds.linger = Duration::from_millis(100);
     let (outcome, _, reader) = run(&stage, &lingers);
-    assert_eq!(outcome, Outcome::Success);
+    assert_eq!(outcome, BackendOutcome::Success);
     assert!(reader.answer().contains("<TASK_DONE>"));
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use ralph_host::proc::mark::{Survivor, survivors};
-use ralph_host::proc::{Finished, Job, Line, Runner, Step};
+use ralph_host::proc::mark::{SurvivingProcess, survivors};
+use ralph_host::proc::{FinishedJob, Job, JobOutputLine, JobRunner, WatchDecision};
 use tempfile::TempDir;
 
 /// Long enough that it is never met on any machine.
@@ -15,7 +15,7 @@ static STAGES: AtomicU32 = AtomicU32::new(0);
 
 pub(crate) struct Stage {
     pub(crate) place: TempDir,
-    pub(crate) runner: Runner,
+    pub(crate) runner: JobRunner,
 }
 
 impl Stage {
@@ -49,18 +49,22 @@ impl Stage {
 
     /// Run a job, look that nobody is left, and give its lines.
     #[track_caller]
-    pub(crate) fn run(&self, job: &Job) -> (Finished, Vec<String>) {
+    pub(crate) fn run(&self, job: &Job) -> (FinishedJob, Vec<String>) {
         let mut lines = Vec::new();
-        let finished = self.watch(job, &mut |line: Line<'_>| {
+        let finished = self.watch(job, &mut |line: JobOutputLine<'_>| {
             lines.push(String::from_utf8_lossy(line.bytes).into_owned());
-            Step::Continue
+            WatchDecision::Continue
         });
         (finished, lines)
     }
 
     /// Run a job with a watch of the test's own.
     #[track_caller]
-    pub(crate) fn watch(&self, job: &Job, watch: &mut dyn ralph_host::proc::Watch) -> Finished {
+    pub(crate) fn watch(
+        &self,
+        job: &Job,
+        watch: &mut dyn ralph_host::proc::JobWatch,
+    ) -> FinishedJob {
         let finished = self.runner.run(job, watch).unwrap();
         assert_eq!(survivors(self.runner.run_id()), [], "somebody outlived the job");
         assert_eq!(finished.sweep.left, 0);
@@ -68,8 +72,8 @@ impl Stage {
     }
 }
 
-pub(crate) fn runner(run: &str) -> Runner {
-    Runner::with_supervisor(run, env!("CARGO_BIN_EXE_ralph"))
+pub(crate) fn runner(run: &str) -> JobRunner {
+    JobRunner::with_supervisor(run, env!("CARGO_BIN_EXE_ralph"))
 }
 
 pub(crate) fn unique_run() -> String {
@@ -92,7 +96,7 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 
 #[track_caller]
 pub(crate) fn until_nobody_is_left(run: &str) {
-    let mut last: Vec<Survivor> = Vec::new();
+    let mut last: Vec<SurvivingProcess> = Vec::new();
     until("the end of every process of the run", || {
         last = survivors(run);
         last.is_empty().then_some(())

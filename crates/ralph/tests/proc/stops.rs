@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use ralph_core::backend::{Ending, Exit, Stop};
-use ralph_host::proc::{Cancel, Input, Line, Step, Watch};
+use ralph_core::backend::{BackendExit, ProcessEnding, StopCause};
+use ralph_host::proc::{CancelToken, JobInput, JobOutputLine, JobWatch, WatchDecision};
 
 use crate::stage::{AGES, Stage, until_there};
 
 const SHORT: Duration = Duration::from_millis(200);
 
-fn ended_by(stop: Stop) -> Exit {
-    Exit { ending: Ending::Signal(15), stopped: Some(stop) }
+fn ended_by(stop: StopCause) -> BackendExit {
+    BackendExit { ending: ProcessEnding::Signal(15), stopped: Some(stop) }
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn a_job_that_runs_too_long_is_ended() {
     let stage = Stage::new();
     let mut job = stage.sh("while :; do echo busy; sleep 0.01; done");
     job.bounds.timeout = Some(SHORT);
-    assert_eq!(stage.run(&job).0.exit, ended_by(Stop::Timeout));
+    assert_eq!(stage.run(&job).0.exit, ended_by(StopCause::Timeout));
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn a_job_that_floods_its_output_is_ended_in_time_as_well() {
     job.bounds.timeout = Some(SHORT);
     job.log = None;
     let (finished, _) = stage.run(&job);
-    assert_eq!(finished.exit, ended_by(Stop::Timeout));
+    assert_eq!(finished.exit, ended_by(StopCause::Timeout));
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_silent_job_is_ended() {
     let stage = Stage::new();
     let mut job = stage.sh("exec sleep 300");
     job.bounds.idle = Some(SHORT);
-    assert_eq!(stage.run(&job).0.exit, ended_by(Stop::Idle));
+    assert_eq!(stage.run(&job).0.exit, ended_by(StopCause::Idle));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn output_of_either_kind_is_not_silence() {
         stage.sh("for i in 1 2 3 4 5 6; do sleep 0.5; echo $i; sleep 0.5; echo $i >&2; done");
     job.bounds.idle = Some(Duration::from_secs(5));
     let (finished, lines) = stage.run(&job);
-    assert_eq!(finished.exit, Exit::code(0));
+    assert_eq!(finished.exit, BackendExit::code(0));
     assert_eq!(lines.len(), 6);
 }
 
@@ -56,14 +56,14 @@ struct Busy {
     ticks: u32,
 }
 
-impl Watch for Busy {
-    fn line(&mut self, _: Line<'_>, _: &Input) -> Step {
-        Step::Continue
+impl JobWatch for Busy {
+    fn line(&mut self, _: JobOutputLine<'_>, _: &JobInput) -> WatchDecision {
+        WatchDecision::Continue
     }
 
-    fn tick(&mut self, _: Duration) -> Step {
+    fn tick(&mut self, _: Duration) -> WatchDecision {
         self.ticks += 1;
-        Step::Continue
+        WatchDecision::Continue
     }
 
     fn is_busy(&self) -> bool {
@@ -78,33 +78,38 @@ fn silence_at_work_is_not_idleness() {
     job.bounds.idle = Some(Duration::from_millis(1));
     let mut watch = Busy { ticks: 0 };
     let finished = stage.watch(&job, &mut watch);
-    assert_eq!(finished.exit, ended_by(Stop::Idle));
+    assert_eq!(finished.exit, ended_by(StopCause::Idle));
     assert!(watch.ticks >= 20, "{}", watch.ticks);
 }
 
 #[test]
 fn a_tick_can_stop_a_silent_job() {
     struct Impatient;
-    impl Watch for Impatient {
-        fn line(&mut self, _: Line<'_>, _: &Input) -> Step {
-            Step::Continue
+    impl JobWatch for Impatient {
+        fn line(&mut self, _: JobOutputLine<'_>, _: &JobInput) -> WatchDecision {
+            WatchDecision::Continue
         }
-        fn tick(&mut self, elapsed: Duration) -> Step {
-            if elapsed > SHORT { Step::Stop(Stop::Budget) } else { Step::Continue }
+        fn tick(&mut self, elapsed: Duration) -> WatchDecision {
+            if elapsed > SHORT {
+                WatchDecision::Stop(StopCause::Budget)
+            } else {
+                WatchDecision::Continue
+            }
         }
     }
     let stage = Stage::new();
     let finished = stage.watch(&stage.sh("exec sleep 300"), &mut Impatient);
-    assert_eq!(finished.exit, ended_by(Stop::Budget));
+    assert_eq!(finished.exit, ended_by(StopCause::Budget));
 }
 
 #[test]
 fn a_line_can_stop_a_job_and_the_first_reason_counts() {
     let stage = Stage::new();
-    let mut stops = [Stop::ContextFull, Stop::Budget].into_iter();
-    let mut watch = |_: Line<'_>| stops.next().map_or(Step::Continue, Step::Stop);
+    let mut stops = [StopCause::ContextFull, StopCause::Budget].into_iter();
+    let mut watch =
+        |_: JobOutputLine<'_>| stops.next().map_or(WatchDecision::Continue, WatchDecision::Stop);
     let finished = stage.watch(&stage.sh("echo a; echo b; echo c; exec sleep 300"), &mut watch);
-    assert_eq!(finished.exit, ended_by(Stop::ContextFull));
+    assert_eq!(finished.exit, ended_by(StopCause::ContextFull));
 }
 
 #[test]
@@ -114,16 +119,19 @@ fn lines_after_the_stop_still_reach_the_watch() {
         stage.sh("trap 'echo total cost; exit 0' TERM; echo up; while :; do sleep 0.01; done");
     job.bounds.grace = AGES;
     let mut lines = Vec::new();
-    let finished = stage.watch(&job, &mut |line: Line<'_>| {
+    let finished = stage.watch(&job, &mut |line: JobOutputLine<'_>| {
         lines.push(String::from_utf8_lossy(line.bytes).into_owned());
-        Step::Stop(Stop::Timeout)
+        WatchDecision::Stop(StopCause::Timeout)
     });
-    assert_eq!(finished.exit, Exit { ending: Ending::Code(0), stopped: Some(Stop::Timeout) });
+    assert_eq!(
+        finished.exit,
+        BackendExit { ending: ProcessEnding::Code(0), stopped: Some(StopCause::Timeout) }
+    );
     assert_eq!(lines, ["up", "total cost"]);
 }
 
 /// Run a job and cancel it from another thread once it is up.
-fn cancelled(script: &str, grace: Duration, how: fn(&Cancel)) -> Exit {
+fn cancelled(script: &str, grace: Duration, how: fn(&CancelToken)) -> BackendExit {
     let stage = Stage::new();
     let mut job = stage.sh(script);
     job.bounds.grace = grace;
@@ -140,8 +148,8 @@ fn cancelled(script: &str, grace: Duration, how: fn(&Cancel)) -> Exit {
 
 #[test]
 fn a_job_can_be_cancelled_from_another_thread() {
-    let exit = cancelled("echo up > up; exec sleep 300", AGES, Cancel::cancel);
-    assert_eq!(exit, ended_by(Stop::Cancelled));
+    let exit = cancelled("echo up > up; exec sleep 300", AGES, CancelToken::cancel);
+    assert_eq!(exit, ended_by(StopCause::Cancelled));
 }
 
 #[test]
@@ -152,5 +160,8 @@ fn a_second_call_does_not_wait_for_the_grace() {
         std::thread::sleep(SHORT);
         cancel.kill();
     });
-    assert_eq!(exit, Exit { ending: Ending::Signal(9), stopped: Some(Stop::Cancelled) });
+    assert_eq!(
+        exit,
+        BackendExit { ending: ProcessEnding::Signal(9), stopped: Some(StopCause::Cancelled) }
+    );
 }

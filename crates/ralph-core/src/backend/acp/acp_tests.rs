@@ -5,7 +5,9 @@ use serde_json::json;
 use super::talk_tests::{Talk, options, request};
 use super::turn_tests::usage_update;
 use super::*;
-use crate::backend::{Ending, Event, Exit, Outcome, Spent, Stop, ToolStatus};
+use crate::backend::{
+    BackendEvent, BackendExit, BackendOutcome, ProcessEnding, RunUsage, StopCause, ToolStatus,
+};
 
 #[test]
 fn the_dialogue_goes_from_hello_to_the_end_of_the_turn() {
@@ -18,14 +20,14 @@ fn the_dialogue_goes_from_hello_to_the_end_of_the_turn() {
     assert_eq!(talk.sent[2]["params"], json!({"sessionId": "s1", "prompt": blocks}));
     assert!(talk.client.wants_input() && !talk.client.is_finished());
     talk.text("It is ").text("done.").end();
-    let text = |text: &str| Event::Text(text.into());
-    let started = Event::Started { session: Some("s1".into()), model: None };
-    assert_eq!(talk.events, [started, text("It is "), text("done."), Event::Finished]);
+    let text = |text: &str| BackendEvent::Text(text.into());
+    let started = BackendEvent::Started { session: Some("s1".into()), model: None };
+    assert_eq!(talk.events, [started, text("It is "), text("done."), BackendEvent::Finished]);
     assert_eq!(talk.client.answer(), "It is done.");
     assert_eq!(talk.client.session(), Some("s1"));
-    assert_eq!(talk.client.spent(), Spent::default());
+    assert_eq!(talk.client.spent(), RunUsage::default());
     assert!(talk.client.is_finished() && !talk.client.wants_input());
-    assert_eq!(talk.outcome(), Outcome::Success);
+    assert_eq!(talk.outcome(), BackendOutcome::Success);
 }
 
 #[test]
@@ -45,7 +47,7 @@ fn what_the_agent_may_not_ask_is_answered_at_once_and_kept() {
         talk.say(&ask);
         assert_eq!(talk.last()["id"], id);
         assert_eq!(talk.last()["error"]["code"], -32601);
-        assert_eq!(talk.events.last(), Some(&Event::Unknown(ask.to_string())));
+        assert_eq!(talk.events.last(), Some(&BackendEvent::Unknown(ask.to_string())));
     }
     assert!(talk.client.wants_input());
 }
@@ -58,22 +60,22 @@ fn the_bypass_allows_once_and_never_for_ever() {
         let chosen = json!({"outcome": {"outcome": "selected", "optionId": "now"}});
         assert_eq!(*talk.last(), json!({"jsonrpc": "2.0", "id": id, "result": chosen}));
         talk.end();
-        assert!(talk.events.iter().all(|event| !matches!(event, Event::Denied { .. })));
-        assert_eq!(talk.outcome(), Outcome::Success);
+        assert!(talk.events.iter().all(|event| !matches!(event, BackendEvent::Denied { .. })));
+        assert_eq!(talk.outcome(), BackendOutcome::Success);
     }
 }
 
 #[test]
 fn without_the_bypass_a_question_is_refused() {
     for (permissions, kind, option) in [
-        (Permissions::Default, "execute", "no"),
-        (Permissions::Default, "read", "no"),
-        (Permissions::ReadOnly, "edit", "no"),
-        (Permissions::ReadOnly, "execute", "no"),
-        (Permissions::ReadOnly, "delete", "no"),
-        (Permissions::ReadOnly, "of_tomorrow", "no"),
-        (Permissions::ReadOnly, "read", "now"),
-        (Permissions::ReadOnly, "search", "now"),
+        (BackendPermissions::Default, "execute", "no"),
+        (BackendPermissions::Default, "read", "no"),
+        (BackendPermissions::ReadOnly, "edit", "no"),
+        (BackendPermissions::ReadOnly, "execute", "no"),
+        (BackendPermissions::ReadOnly, "delete", "no"),
+        (BackendPermissions::ReadOnly, "of_tomorrow", "no"),
+        (BackendPermissions::ReadOnly, "read", "now"),
+        (BackendPermissions::ReadOnly, "search", "now"),
     ] {
         let mut request = request("p");
         request.permissions = permissions;
@@ -81,24 +83,25 @@ fn without_the_bypass_a_question_is_refused() {
         talk.ask(json!(1), kind);
         assert_eq!(talk.last()["result"]["outcome"]["optionId"], option, "{permissions:?} {kind}");
         talk.end();
-        let denied = Event::Denied { tool: "Bash".into(), reason: Some("rm -r build".into()) };
+        let denied =
+            BackendEvent::Denied { tool: "Bash".into(), reason: Some("rm -r build".into()) };
         assert_eq!(talk.events.contains(&denied), option == "no", "{permissions:?} {kind}");
-        let denied = Outcome::PermissionDenied { tools: vec!["Bash".into()] };
-        let is_work = permissions == Permissions::Default;
-        assert_eq!(talk.outcome(), if is_work { denied } else { Outcome::Success });
+        let denied = BackendOutcome::PermissionDenied { tools: vec!["Bash".into()] };
+        let is_work = permissions == BackendPermissions::Default;
+        assert_eq!(talk.outcome(), if is_work { denied } else { BackendOutcome::Success });
     }
 }
 
 #[test]
 fn a_refused_call_is_over_even_if_the_agent_does_not_say_so() {
     let mut request = request("p");
-    request.permissions = Permissions::Default;
+    request.permissions = BackendPermissions::Default;
     let mut talk = Talk::prompted(&request);
     talk.ask(json!(1), "edit");
     talk.update(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1",
         "status": "failed"}));
     let results = talk.events.iter().filter(|event| {
-        matches!(event, Event::ToolResult { id, status: ToolStatus::Failed, .. } if id == "c1")
+        matches!(event, BackendEvent::ToolResult { id, status: ToolStatus::Failed, .. } if id == "c1")
     });
     assert_eq!(results.count(), 1);
 }
@@ -106,7 +109,7 @@ fn a_refused_call_is_over_even_if_the_agent_does_not_say_so() {
 #[test]
 fn who_may_only_look_and_gives_up_when_refused_was_denied() {
     let mut request = request("p");
-    request.permissions = Permissions::ReadOnly;
+    request.permissions = BackendPermissions::ReadOnly;
     let mut talk = Talk::prompted(&request);
     talk.ask(json!(1), "edit").prompt_answer(&json!({"stopReason": "cancelled"}));
     assert_eq!(talk.outcome().word(), "permission_denied");
@@ -173,12 +176,15 @@ fn every_error_has_its_outcome() {
         let mut talk = Talk::prompted(&request("p"));
         talk.refuse(&error);
         assert!(talk.client.is_finished());
-        assert_eq!(talk.events.last(), Some(&Event::Finished));
+        assert_eq!(talk.events.last(), Some(&BackendEvent::Finished));
         assert_eq!(talk.outcome().word(), word, "{error}");
     }
     let mut talk = Talk::prompted(&request("p"));
     talk.refuse(&json!({"code": 529, "message": "{\"error\":{\"message\":\"busy\"}}"}));
-    assert_eq!(talk.outcome(), Outcome::ApiError { status: Some(529), message: "busy".into() });
+    assert_eq!(
+        talk.outcome(),
+        BackendOutcome::ApiError { status: Some(529), message: "busy".into() }
+    );
 }
 
 #[test]
@@ -187,7 +193,7 @@ fn what_the_agent_wrote_explains_a_refused_login_better_than_the_error() {
     talk.text("Invalid API key · Fix external API key");
     talk.refuse(&json!({"code": -32000, "message": "Authentication required"}));
     let message = "Invalid API key · Fix external API key".to_owned();
-    assert_eq!(talk.outcome(), Outcome::NotLoggedIn { message });
+    assert_eq!(talk.outcome(), BackendOutcome::NotLoggedIn { message });
 }
 
 #[test]
@@ -199,10 +205,10 @@ fn a_failed_turn_that_ends_like_a_good_one_is_found_out_where_the_agent_gives_a_
     let mut talk = Talk::with(&request("p"), "codex-acp");
     talk.update(&status("active")).update(&status("systemError"));
     talk.text("{\"error\": {\"code\": \"context_length_exceeded\"}}").end();
-    assert_eq!(talk.outcome(), Outcome::ContextLimit);
+    assert_eq!(talk.outcome(), BackendOutcome::ContextLimit);
     let mut talk = Talk::with(&request("p"), "codex-acp");
     talk.update(&status("systemError")).update(&status("active")).text("done").end();
-    assert_eq!(talk.outcome(), Outcome::Success);
+    assert_eq!(talk.outcome(), BackendOutcome::Success);
     let mut talk = Talk::with(&request("p"), "Copilot");
     talk.text("Error: Authentication failed with provider (HTTP 401).").end();
     assert_eq!(talk.outcome().word(), "not_logged_in");
@@ -213,11 +219,11 @@ fn a_failed_turn_that_ends_like_a_good_one_is_found_out_where_the_agent_gives_a_
     let mut talk = Talk::with(&request("p"), "Copilot");
     talk.text("Error: is what the log says").prompt_answer(&json!({"stopReason": "end_turn",
         "usage": {"totalTokens": 2, "inputTokens": 1, "outputTokens": 1}}));
-    assert_eq!(talk.outcome(), Outcome::Success);
+    assert_eq!(talk.outcome(), BackendOutcome::Success);
     // Others give no sign, and the gates decide.
     let mut talk = Talk::prompted(&request("p"));
     talk.text("Error: something").end();
-    assert_eq!(talk.outcome(), Outcome::Success);
+    assert_eq!(talk.outcome(), BackendOutcome::Success);
 }
 
 #[test]
@@ -228,8 +234,8 @@ fn an_agent_that_fails_before_the_prompt_says_why() {
     assert_eq!(talk.outcome().word(), "not_logged_in");
     let mut talk = Talk::new(&request("p"), &options(), "somebody", json!({}));
     talk.refuse(&json!({"code": -32603, "message": "no luck"}));
-    let crash = Outcome::Crash { ending: Ending::Code(3), message: "no luck".into() };
-    assert_eq!(talk.client.outcome(&Exit::code(3), ""), crash);
+    let crash = BackendOutcome::Crash { ending: ProcessEnding::Code(3), message: "no luck".into() };
+    assert_eq!(talk.client.outcome(&BackendExit::code(3), ""), crash);
     for (hello, session, word) in [
         (json!({"protocolVersion": 2}), json!({}), "malformed"),
         (json!({}), json!({}), "malformed"),
@@ -247,44 +253,44 @@ fn an_agent_that_fails_before_the_prompt_says_why() {
 
 #[test]
 fn an_end_without_the_agents_word_is_never_a_success() {
-    let outcome = |lines: &[&str], exit: Exit, stderr: &str| {
-        let mut client = Client::new(&request("p"), &options());
+    let outcome = |lines: &[&str], exit: BackendExit, stderr: &str| {
+        let mut client = AcpClient::new(&request("p"), &options());
         let mut events = Vec::new();
         lines.iter().for_each(|line| client.line(line.as_bytes(), &mut events));
         client.outcome(&exit, stderr)
     };
     let hello = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#;
-    assert_eq!(outcome(&[], Exit::code(0), ""), Outcome::NoOutput);
-    let noise = Outcome::Malformed { message: "Usage: bot".into() };
-    assert_eq!(outcome(&["Usage: bot", "more"], Exit::code(0), ""), noise);
-    assert_eq!(outcome(&[hello], Exit::code(0), "").word(), "malformed");
-    let crash = Outcome::Crash { ending: Ending::Code(1), message: "boom".into() };
-    assert_eq!(outcome(&[hello], Exit::code(1), "trace\nboom\n\n"), crash);
-    assert_eq!(outcome(&[], Exit::code(1), "please log in first").word(), "not_logged_in");
-    let gone = Exit { ending: Ending::NotFound, stopped: None };
-    assert_eq!(outcome(&[], gone, ""), Outcome::NotInstalled);
+    assert_eq!(outcome(&[], BackendExit::code(0), ""), BackendOutcome::NoOutput);
+    let noise = BackendOutcome::Malformed { message: "Usage: bot".into() };
+    assert_eq!(outcome(&["Usage: bot", "more"], BackendExit::code(0), ""), noise);
+    assert_eq!(outcome(&[hello], BackendExit::code(0), "").word(), "malformed");
+    let crash = BackendOutcome::Crash { ending: ProcessEnding::Code(1), message: "boom".into() };
+    assert_eq!(outcome(&[hello], BackendExit::code(1), "trace\nboom\n\n"), crash);
+    assert_eq!(outcome(&[], BackendExit::code(1), "please log in first").word(), "not_logged_in");
+    let gone = BackendExit { ending: ProcessEnding::NotFound, stopped: None };
+    assert_eq!(outcome(&[], gone, ""), BackendOutcome::NotInstalled);
 }
 
 #[test]
 fn our_own_stop_is_told_before_the_agents_answer() {
     for (stop, word) in [
-        (Stop::Timeout, "timeout"),
-        (Stop::Idle, "idle"),
-        (Stop::Cancelled, "cancelled"),
-        (Stop::Budget, "budget"),
-        (Stop::ContextFull, "context_limit"),
-        (Stop::Lingered, "success"),
+        (StopCause::Timeout, "timeout"),
+        (StopCause::Idle, "idle"),
+        (StopCause::Cancelled, "cancelled"),
+        (StopCause::Budget, "budget"),
+        (StopCause::ContextFull, "context_limit"),
+        (StopCause::Lingered, "success"),
     ] {
         let mut talk = Talk::prompted(&request("p"));
         talk.end();
-        let exit = Exit { ending: Ending::Signal(15), stopped: Some(stop) };
+        let exit = BackendExit { ending: ProcessEnding::Signal(15), stopped: Some(stop) };
         assert_eq!(talk.client.outcome(&exit, "").word(), word);
     }
 }
 
 #[test]
 fn a_cancel_is_a_word_of_the_protocol_once_there_is_a_prompt() {
-    let mut client = Client::new(&request("p"), &options());
+    let mut client = AcpClient::new(&request("p"), &options());
     client.outgoing();
     client.cancel();
     assert!(client.outgoing().is_empty());
@@ -295,7 +301,7 @@ fn a_cancel_is_a_word_of_the_protocol_once_there_is_a_prompt() {
         json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s1"}});
     assert_eq!(*talk.last(), cancel);
     talk.prompt_answer(&json!({"stopReason": "cancelled"}));
-    assert_eq!(talk.outcome(), Outcome::Cancelled);
+    assert_eq!(talk.outcome(), BackendOutcome::Cancelled);
     talk.client.cancel();
     assert!(talk.client.outgoing().is_empty());
 }
@@ -311,12 +317,10 @@ fn after_the_answer_only_what_was_used_still_counts() {
     assert_eq!(talk.client.spent().cost, Some(0.5));
     assert_eq!(talk.sent.len(), sent, "nobody listens any more");
     let late = &talk.events[events..];
-    assert!(
-        late.iter().all(|event| {
-            matches!(event, Event::Unknown(_) | Event::Context(_) | Event::Cost(_))
-        })
-    );
-    assert_eq!(talk.outcome(), Outcome::Success);
+    assert!(late.iter().all(|event| {
+        matches!(event, BackendEvent::Unknown(_) | BackendEvent::Context(_) | BackendEvent::Cost(_))
+    }));
+    assert_eq!(talk.outcome(), BackendOutcome::Success);
 }
 
 #[test]
@@ -324,7 +328,7 @@ fn a_batch_and_an_id_that_became_a_string_are_understood() {
     let mut talk = Talk::new(&request("p"), &options(), "somebody", json!({"sessionId": "s1"}));
     talk.say(&json!([{"jsonrpc": "2.0", "id": "1", "result": {"protocolVersion": 1}}, 5]));
     assert_eq!(talk.last()["method"], "session/new");
-    assert!(matches!(talk.events.last(), Some(Event::Unknown(_))));
+    assert!(matches!(talk.events.last(), Some(BackendEvent::Unknown(_))));
 }
 
 #[test]
@@ -336,14 +340,14 @@ fn bytes_that_are_no_text_do_not_lose_a_message() {
     line.push(0xff);
     line.extend(br#"b"}}}}"#);
     talk.client.line(&line, &mut talk.events);
-    assert_eq!(talk.events.last(), Some(&Event::Text("a\u{fffd}b".into())));
+    assert_eq!(talk.events.last(), Some(&BackendEvent::Text("a\u{fffd}b".into())));
 }
 
 #[test]
 fn what_a_backend_can_do_is_what_its_agent_can_do() {
     let driver = |program: &str, args: &[&str]| {
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        Acp::new(Options { program: program.into(), args, ..options() })
+        AcpDriver::new(AcpOptions { program: program.into(), args, ..options() })
     };
     let claude = driver("npx", &["@agentclientprotocol/claude-agent-acp"]);
     assert!(claude.supports().cost && claude.supports().context && claude.supports().compaction);

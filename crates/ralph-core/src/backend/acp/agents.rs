@@ -2,7 +2,7 @@
 
 /// Scope of the token counts in the answer to a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tokens {
+pub(super) enum TokenScope {
     Turn,
     /// The whole session so far, which is also what the schema's text says.
     Session,
@@ -12,7 +12,7 @@ pub(super) enum Tokens {
 
 /// Sign of a failed turn that an agent otherwise ends like a good one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tell {
+pub(super) enum FailureSign {
     /// The agent gives no sign, or it answers the prompt with an error as it should.
     Nothing,
     /// `_meta.codex.threadStatus` of a session info is `systemError`.
@@ -23,7 +23,7 @@ pub(super) enum Tell {
 
 /// Amount of a tool call in the agent's first message about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FirstWord {
+pub(super) enum FirstCallDetail {
     /// All of it, if there is any input at all.
     Whole,
     /// A part; the rest comes when the tool starts.
@@ -31,7 +31,7 @@ pub(super) enum FirstWord {
 }
 
 #[derive(Debug)]
-pub(super) struct Agent {
+pub(super) struct AcpAgent {
     /// A word in its program's name and in the name it gives itself.
     word: &'static str,
     pub(super) cost: bool,
@@ -39,86 +39,86 @@ pub(super) struct Agent {
     pub(super) context: bool,
     /// The prompt that makes it compact its context.
     pub(super) compact: Option<&'static str>,
-    pub(super) tokens: Tokens,
-    pub(super) tell: Tell,
-    pub(super) first_word: FirstWord,
+    pub(super) tokens: TokenScope,
+    pub(super) tell: FailureSign,
+    pub(super) first_word: FirstCallDetail,
     /// Variables that make it behave as a child.
     pub(super) env: &'static [(&'static str, &'static str)],
     /// Variables without which it refuses its bypass as root.
     pub(super) env_as_root: &'static [(&'static str, &'static str)],
 }
 
-const PLAIN: Agent = Agent {
+const PLAIN: AcpAgent = AcpAgent {
     word: "",
     cost: false,
     context: false,
     compact: None,
-    tokens: Tokens::Session,
-    tell: Tell::Nothing,
-    first_word: FirstWord::Whole,
+    tokens: TokenScope::Session,
+    tell: FailureSign::Nothing,
+    first_word: FirstCallDetail::Whole,
     env: &[],
     env_as_root: &[],
 };
 
-static AGENTS: &[Agent] = &[
-    Agent {
+static AGENTS: &[AcpAgent] = &[
+    AcpAgent {
         word: "claude",
         cost: true,
         context: true,
         compact: Some("/compact"),
-        tokens: Tokens::Turn,
+        tokens: TokenScope::Turn,
         env_as_root: &[("IS_SANDBOX", "1")],
         ..PLAIN
     },
-    Agent {
+    AcpAgent {
         word: "codex",
         context: true,
         compact: Some("/compact"),
-        tokens: Tokens::Turn,
-        tell: Tell::ThreadStatus,
+        tokens: TokenScope::Turn,
+        tell: FailureSign::ThreadStatus,
         ..PLAIN
     },
     // It names a session's file by the minute: one that is continued within the minute in which it
     // began is overwritten, and it then says "Invalid session identifier".
-    Agent {
+    AcpAgent {
         word: "gemini",
-        tokens: Tokens::Turn,
+        tokens: TokenScope::Turn,
         env: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
         ..PLAIN
     },
-    Agent {
+    AcpAgent {
         word: "opencode",
         cost: true,
         context: true,
         compact: Some("/compact"),
-        tokens: Tokens::LastStep,
-        first_word: FirstWord::Draft,
+        tokens: TokenScope::LastStep,
+        first_word: FirstCallDetail::Draft,
         ..PLAIN
     },
-    Agent {
+    AcpAgent {
         word: "qwen",
         context: true,
         compact: Some("/compress"),
-        tokens: Tokens::Turn,
+        tokens: TokenScope::Turn,
         ..PLAIN
     },
-    Agent {
+    AcpAgent {
         word: "copilot",
         context: true,
         compact: Some("/compact"),
-        tell: Tell::ErrorText,
+        tell: FailureSign::ErrorText,
         ..PLAIN
     },
 ];
 
 /// The agent that a name speaks of: that of a program, or the one it gives itself.
-pub(super) fn known(name: &str) -> Option<&'static Agent> {
+pub(super) fn known(name: &str) -> Option<&'static AcpAgent> {
     let file = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     AGENTS.iter().find(|agent| file.contains(agent.word))
 }
 
 /// Return the assumptions about an agent that is not in the table.
-pub(super) fn unknown() -> &'static Agent {
+pub(super) fn unknown() -> &'static AcpAgent {
     &PLAIN
 }
 

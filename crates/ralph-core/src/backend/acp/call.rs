@@ -12,7 +12,7 @@ use crate::backend::heard::MOST_TEXT;
 const COMPACTION: &str = "Compact conversation";
 /// Part of a tool call that has become an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum ReportedPart {
     #[default]
     Nothing,
     Call,
@@ -20,8 +20,8 @@ pub(super) enum Told {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Call {
-    pub(super) told: Told,
+pub(super) struct AcpToolCall {
+    pub(super) told: ReportedPart,
     name: Option<String>,
     title: Option<String>,
     kind: Option<ToolKind>,
@@ -32,7 +32,7 @@ pub(super) struct Call {
     output: String,
 }
 
-impl Call {
+impl AcpToolCall {
     /// Takes in what is new; says whether that holds input.
     pub(super) fn merge(&mut self, update: ToolCallUpdate) -> bool {
         let meta = |path: [&str; 2]| {

@@ -13,18 +13,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::agents;
-use super::failure::{Failure, of_error, of_text};
-use super::permission::{Verdict, choose, outcome, verdict};
+use super::failure::{AcpFailure, of_error, of_text};
+use super::permission::{PermissionAnswer, choose, outcome, verdict};
 use super::servers::servers;
-use super::setup::{Need, Offer, Setting};
-use super::turn::{Turn, Understood};
-use super::usage::Meter;
-use super::wire::{self, Message};
-use super::{Options, Request, Session};
+use super::setup::{SessionOffer, SessionSetting, SettingNeed};
+use super::turn::{AcpTurn, UpdateRecognition};
+use super::usage::PromptMeter;
+use super::wire::{self, AcpMessage};
+use super::{AcpOptions, BackendRequest, SessionStart};
 use crate::backend::heard::of_our_doing;
 use crate::backend::{
-    Ending, Event, Exit, Outcome, Permissions, Reader, Spent, as_words, failure, slash,
-    system_in_prompt,
+    BackendEvent, BackendExit, BackendOutcome, BackendPermissions, BackendReader, ProcessEnding,
+    RunUsage, as_words, failure, slash, system_in_prompt,
 };
 
 /// Most names of denied tools that are kept.
@@ -34,22 +34,22 @@ const SAMPLE: usize = 200;
 
 /// Request to the agent that is not answered yet.
 #[derive(Clone, Debug, PartialEq)]
-enum Step {
+enum UnansweredRequest {
     Initialize,
     Session,
-    Setting(Setting),
+    Setting(SessionSetting),
     Prompt,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum End {
+enum PromptEnd {
     Answered(StopReason),
-    Failed(Failure),
+    Failed(AcpFailure),
 }
 
 /// Kind of output received from the agent so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Heard {
+enum ReceivedOutput {
     Nothing,
     /// Lines, but none of the protocol; this was the first.
     Noise(String),
@@ -58,31 +58,31 @@ enum Heard {
 
 /// One dialogue with one agent, for one prompt.
 #[derive(Debug)]
-pub struct Client {
-    policy: Permissions,
+pub struct AcpClient {
+    policy: BackendPermissions,
     prompt: String,
     mode: Option<String>,
     model: Option<String>,
     cwd: String,
     servers: Vec<McpServer>,
     resume: Option<String>,
-    open: Option<(u64, Step)>,
+    open: Option<(u64, UnansweredRequest)>,
     last_id: u64,
     out: Vec<u8>,
     session: Option<String>,
-    settings: VecDeque<Setting>,
-    turn: Turn,
+    settings: VecDeque<SessionSetting>,
+    turn: AcpTurn,
     denied: Vec<String>,
-    end: Option<End>,
-    heard: Heard,
+    end: Option<PromptEnd>,
+    heard: ReceivedOutput,
 }
 
-impl Client {
-    /// Begins the dialogue for a request; the first line is in [`Reader::outgoing`] at once.
-    pub fn new(request: &Request<'_>, options: &Options) -> Self {
+impl AcpClient {
+    /// Begins the dialogue for a request; the first line is in [`BackendReader::outgoing`] at once.
+    pub fn new(request: &BackendRequest<'_>, options: &AcpOptions) -> Self {
         let command = options.agent().and_then(|agent| agent.compact);
         let prompt = match (&request.session, command) {
-            (Session::Compact { .. }, Some(command)) => slash(command, request.prompt),
+            (SessionStart::Compact { .. }, Some(command)) => slash(command, request.prompt),
             _ => as_words(system_in_prompt(request.system, request.prompt)),
         };
         let mut client = Self {
@@ -98,30 +98,30 @@ impl Client {
             out: Vec::new(),
             session: None,
             settings: VecDeque::new(),
-            turn: Turn::new(agents::unknown(), Meter::new(request.session.before())),
+            turn: AcpTurn::new(agents::unknown(), PromptMeter::new(request.session.before())),
             denied: Vec::new(),
             end: None,
-            heard: Heard::Nothing,
+            heard: ReceivedOutput::Nothing,
         };
         let hello = InitializeRequest::new(ProtocolVersion::V1)
             .client_capabilities(ClientCapabilities::default())
             .client_info(Implementation::new("ralph", env!("CARGO_PKG_VERSION")));
-        client.request(Step::Initialize, AGENT_METHOD_NAMES.initialize, hello);
+        client.request(UnansweredRequest::Initialize, AGENT_METHOD_NAMES.initialize, hello);
         client
     }
 
-    fn request(&mut self, step: Step, method: &str, params: impl Serialize) {
+    fn request(&mut self, step: UnansweredRequest, method: &str, params: impl Serialize) {
         self.last_id += 1;
         self.open = Some((self.last_id, step));
         self.out.extend(wire::request(self.last_id, method, params));
     }
 
-    fn message(&mut self, message: Message, raw: &str, events: &mut Vec<Event>) {
-        let unknown = || Event::Unknown(raw.to_owned());
+    fn message(&mut self, message: AcpMessage, raw: &str, events: &mut Vec<BackendEvent>) {
+        let unknown = || BackendEvent::Unknown(raw.to_owned());
         match message {
             // Nobody listens any more.
-            Message::Request { .. } if self.end.is_some() => events.push(unknown()),
-            Message::Request { id, method, params } => {
+            AcpMessage::Request { .. } if self.end.is_some() => events.push(unknown()),
+            AcpMessage::Request { id, method, params } => {
                 if method == CLIENT_METHOD_NAMES.session_request_permission {
                     self.permission(&id, &params, events);
                 } else {
@@ -130,24 +130,24 @@ impl Client {
                     events.push(unknown());
                 }
             }
-            Message::Notification { method, params } => {
+            AcpMessage::Notification { method, params } => {
                 let known = method == CLIENT_METHOD_NAMES.session_update && self.is_ours(&params);
                 let understood = match params.get("update").filter(|_| known) {
                     Some(update) => self.update(update, events),
-                    None => Understood::No,
+                    None => UpdateRecognition::No,
                 };
-                if understood == Understood::No {
+                if understood == UpdateRecognition::No {
                     events.push(unknown());
                 }
             }
-            Message::Response { id, result } => match self.open.take() {
+            AcpMessage::Response { id, result } => match self.open.take() {
                 Some((open, step)) if open == id => self.answered(step, result, raw, events),
                 open => {
                     self.open = open;
                     events.push(unknown());
                 }
             },
-            Message::Other(_) => events.push(unknown()),
+            AcpMessage::Other(_) => events.push(unknown()),
         }
     }
 
@@ -157,22 +157,22 @@ impl Client {
         session.is_some() && session == self.session.as_deref().or(self.resume.as_deref())
     }
 
-    fn update(&mut self, update: &Value, events: &mut Vec<Event>) -> Understood {
+    fn update(&mut self, update: &Value, events: &mut Vec<BackendEvent>) -> UpdateRecognition {
         match &self.open {
             _ if self.end.is_some() => self.turn.after(update, events),
-            Some((_, Step::Prompt)) => self.turn.update(update, events),
+            Some((_, UnansweredRequest::Prompt)) => self.turn.update(update, events),
             _ => {
                 self.turn.before(update);
-                Understood::No
+                UpdateRecognition::No
             }
         }
     }
 
-    fn permission(&mut self, id: &Value, params: &Value, events: &mut Vec<Event>) {
+    fn permission(&mut self, id: &Value, params: &Value, events: &mut Vec<BackendEvent>) {
         let Some(Ok(call)) = params.get("toolCall").map(ToolCallUpdate::deserialize) else {
             let error = Error::invalid_params();
             self.out.extend(wire::answer(id, Err::<(), _>(error)));
-            events.push(Event::Unknown(params.to_string()));
+            events.push(BackendEvent::Unknown(params.to_string()));
             return;
         };
         let call_id = call.tool_call_id.to_string();
@@ -183,46 +183,50 @@ impl Client {
         let chosen = choose(verdict, &options);
         let response = RequestPermissionResponse::new(outcome(chosen));
         self.out.extend(wire::answer(id, Ok(response)));
-        if verdict == Verdict::Reject || chosen.is_none() {
+        if verdict == PermissionAnswer::Reject || chosen.is_none() {
             if self.denied.len() < DENIED && !self.denied.contains(&tool) {
                 self.denied.push(tool.clone());
             }
-            events.push(Event::Denied { tool, reason: title });
+            events.push(BackendEvent::Denied { tool, reason: title });
             self.turn.refused(&call_id, events);
         }
     }
 
     fn answered(
         &mut self,
-        step: Step,
+        step: UnansweredRequest,
         result: Result<Value, Error>,
         raw: &str,
-        events: &mut Vec<Event>,
+        events: &mut Vec<BackendEvent>,
     ) {
         match (step, result) {
-            (Step::Initialize, Ok(result)) => self.initialized(&result, events),
-            (Step::Session, Ok(result)) => self.opened(&result, events),
-            (Step::Setting(_), Ok(_)) => self.proceed(),
-            (Step::Setting(Setting { need: Need::May, .. }), Err(_)) => {
-                events.push(Event::Unknown(raw.to_owned()));
+            (UnansweredRequest::Initialize, Ok(result)) => self.initialized(&result, events),
+            (UnansweredRequest::Session, Ok(result)) => self.opened(&result, events),
+            (UnansweredRequest::Setting(_), Ok(_)) => self.proceed(),
+            (UnansweredRequest::Setting(SessionSetting { need: SettingNeed::May, .. }), Err(_)) => {
+                events.push(BackendEvent::Unknown(raw.to_owned()));
                 self.proceed();
             }
-            (Step::Setting(setting), Err(error)) => {
+            (UnansweredRequest::Setting(setting), Err(error)) => {
                 let message = format!("it did not accept {}: {}", setting.what, error.message);
-                self.fail(Failure::Program(message), events);
+                self.fail(AcpFailure::Program(message), events);
             }
-            (Step::Prompt, Ok(result)) => self.done(&result, events),
-            (Step::Prompt, Err(error)) if error.code == ErrorCode::RequestCancelled => {
-                self.finish(End::Answered(StopReason::Cancelled), events);
+            (UnansweredRequest::Prompt, Ok(result)) => self.done(&result, events),
+            (UnansweredRequest::Prompt, Err(error))
+                if error.code == ErrorCode::RequestCancelled =>
+            {
+                self.finish(PromptEnd::Answered(StopReason::Cancelled), events);
             }
-            (Step::Prompt, Err(error)) => {
+            (UnansweredRequest::Prompt, Err(error)) => {
                 let failure = of_error(&error, self.turn.answer());
                 self.fail(failure, events);
             }
-            (Step::Initialize | Step::Session, Err(error)) => {
+            (UnansweredRequest::Initialize | UnansweredRequest::Session, Err(error)) => {
                 let failure = match of_error(&error, "") {
                     // No model was asked yet.
-                    Failure::Known(Outcome::ApiError { message, .. }) => Failure::Program(message),
+                    AcpFailure::Known(BackendOutcome::ApiError { message, .. }) => {
+                        AcpFailure::Program(message)
+                    }
                     failure => failure,
                 };
                 self.fail(failure, events);
@@ -230,14 +234,14 @@ impl Client {
         }
     }
 
-    fn initialized(&mut self, result: &Value, events: &mut Vec<Event>) {
+    fn initialized(&mut self, result: &Value, events: &mut Vec<BackendEvent>) {
         let Ok(hello) = InitializeResponse::deserialize(result) else {
-            return self.fail(Failure::malformed("its answer to `initialize`", result), events);
+            return self.fail(AcpFailure::malformed("its answer to `initialize`", result), events);
         };
         if hello.protocol_version != ProtocolVersion::V1 {
             let message =
                 format!("it speaks version {} of ACP, ralph version 1", hello.protocol_version);
-            return self.fail(Failure::Known(Outcome::Malformed { message }), events);
+            return self.fail(AcpFailure::Known(BackendOutcome::Malformed { message }), events);
         }
         if let Some(agent) = hello.agent_info.as_ref().and_then(|info| agents::known(&info.name)) {
             self.turn.agent(agent);
@@ -248,41 +252,41 @@ impl Client {
         match self.resume.clone() {
             None => {
                 let new = NewSessionRequest::new(cwd).mcp_servers(servers);
-                self.request(Step::Session, AGENT_METHOD_NAMES.session_new, new);
+                self.request(UnansweredRequest::Session, AGENT_METHOD_NAMES.session_new, new);
             }
             // Loading tells the whole history again, which resuming does not.
             Some(id) if can.session_capabilities.resume.is_some() => {
                 let resume = ResumeSessionRequest::new(id, cwd).mcp_servers(servers);
-                self.request(Step::Session, AGENT_METHOD_NAMES.session_resume, resume);
+                self.request(UnansweredRequest::Session, AGENT_METHOD_NAMES.session_resume, resume);
             }
             Some(id) if can.load_session => {
                 let load = LoadSessionRequest::new(id, cwd).mcp_servers(servers);
-                self.request(Step::Session, AGENT_METHOD_NAMES.session_load, load);
+                self.request(UnansweredRequest::Session, AGENT_METHOD_NAMES.session_load, load);
             }
             Some(_) => {
                 let message = "it cannot continue an earlier session".to_owned();
-                self.fail(Failure::Program(message), events);
+                self.fail(AcpFailure::Program(message), events);
             }
         }
     }
 
-    fn opened(&mut self, result: &Value, events: &mut Vec<Event>) {
+    fn opened(&mut self, result: &Value, events: &mut Vec<BackendEvent>) {
         let id = result.get("sessionId").and_then(Value::as_str).map(str::to_owned);
         let Some(id) = self.resume.clone().or(id) else {
-            return self.fail(Failure::malformed("its answer to `session/new`", result), events);
+            return self.fail(AcpFailure::malformed("its answer to `session/new`", result), events);
         };
-        let offer = Offer::new(&id, result);
+        let offer = SessionOffer::new(&id, result);
         self.turn.window(offer.window());
         let settings = offer.settings(self.policy, self.mode.as_deref(), self.model.as_deref());
         let model = self.model.clone().or_else(|| offer.model());
-        events.push(Event::Started { session: Some(id.clone()), model });
+        events.push(BackendEvent::Started { session: Some(id.clone()), model });
         self.session = Some(id);
         match settings {
             Ok(settings) => {
                 self.settings = settings.into();
                 self.proceed();
             }
-            Err(message) => self.fail(Failure::Program(message), events),
+            Err(message) => self.fail(AcpFailure::Program(message), events),
         }
     }
 
@@ -290,77 +294,77 @@ impl Client {
     fn proceed(&mut self) {
         if let Some(setting) = self.settings.pop_front() {
             let (method, params) = (setting.method, setting.params.clone());
-            return self.request(Step::Setting(setting), method, params);
+            return self.request(UnansweredRequest::Setting(setting), method, params);
         }
         let session = self.session.clone().unwrap_or_default();
         self.turn.begin(&self.prompt);
         let prompt = vec![ContentBlock::from(std::mem::take(&mut self.prompt))];
         let prompt = PromptRequest::new(session, prompt);
-        self.request(Step::Prompt, AGENT_METHOD_NAMES.session_prompt, prompt);
+        self.request(UnansweredRequest::Prompt, AGENT_METHOD_NAMES.session_prompt, prompt);
     }
 
-    fn done(&mut self, result: &Value, events: &mut Vec<Event>) {
+    fn done(&mut self, result: &Value, events: &mut Vec<BackendEvent>) {
         let Ok(response) = PromptResponse::deserialize(result) else {
-            return self.fail(Failure::malformed("the end of its turn", result), events);
+            return self.fail(AcpFailure::malformed("the end of its turn", result), events);
         };
         match self.turn.end(&response, events) {
             Some(text) if response.stop_reason == StopReason::EndTurn => {
                 self.fail(of_text(&text), events);
             }
-            _ => self.finish(End::Answered(response.stop_reason), events),
+            _ => self.finish(PromptEnd::Answered(response.stop_reason), events),
         }
     }
 
-    fn fail(&mut self, failure: Failure, events: &mut Vec<Event>) {
-        self.finish(End::Failed(failure), events);
+    fn fail(&mut self, failure: AcpFailure, events: &mut Vec<BackendEvent>) {
+        self.finish(PromptEnd::Failed(failure), events);
     }
 
-    fn finish(&mut self, end: End, events: &mut Vec<Event>) {
+    fn finish(&mut self, end: PromptEnd, events: &mut Vec<BackendEvent>) {
         self.end = Some(end);
-        events.push(Event::Finished);
+        events.push(BackendEvent::Finished);
     }
 
     /// Whether it was denied what it had to do. Who asked for looking only has asked for denials,
     /// as long as the agent goes on to its end.
     fn was_kept_from_work(&self, reason: StopReason) -> bool {
-        let as_asked = self.policy == Permissions::ReadOnly && reason == StopReason::EndTurn;
+        let as_asked = self.policy == BackendPermissions::ReadOnly && reason == StopReason::EndTurn;
         !self.denied.is_empty() && !as_asked
     }
 
     /// Return the outcome of a process that ended before the agent ended its turn.
-    fn cut_short(&self, ending: Ending, stderr: &str) -> Outcome {
+    fn cut_short(&self, ending: ProcessEnding, stderr: &str) -> BackendOutcome {
         let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
         let last = last.map(|line| line.trim().to_owned());
-        if ending != Ending::Code(0) {
-            return failure::judge_text(stderr, None).unwrap_or_else(|| Outcome::Crash {
+        if ending != ProcessEnding::Code(0) {
+            return failure::judge_text(stderr, None).unwrap_or_else(|| BackendOutcome::Crash {
                 ending,
                 message: last.unwrap_or_else(|| "it said nothing about why".to_owned()),
             });
         }
         match &self.heard {
-            Heard::Nothing => Outcome::NoOutput,
-            Heard::Noise(line) => Outcome::Malformed { message: line.clone() },
-            Heard::Protocol => {
-                Outcome::Malformed { message: "it stopped before its turn had ended".to_owned() }
-            }
+            ReceivedOutput::Nothing => BackendOutcome::NoOutput,
+            ReceivedOutput::Noise(line) => BackendOutcome::Malformed { message: line.clone() },
+            ReceivedOutput::Protocol => BackendOutcome::Malformed {
+                message: "it stopped before its turn had ended".to_owned(),
+            },
         }
     }
 }
 
-impl Reader for Client {
-    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+impl BackendReader for AcpClient {
+    fn line(&mut self, line: &[u8], events: &mut Vec<BackendEvent>) {
         if line.trim_ascii().is_empty() {
             return;
         }
         let raw = String::from_utf8_lossy(line);
         let Some(messages) = wire::read(line) else {
-            if self.heard == Heard::Nothing {
-                self.heard = Heard::Noise(raw.chars().take(SAMPLE).collect());
+            if self.heard == ReceivedOutput::Nothing {
+                self.heard = ReceivedOutput::Noise(raw.chars().take(SAMPLE).collect());
             }
-            events.push(Event::Unknown(raw.into_owned()));
+            events.push(BackendEvent::Unknown(raw.into_owned()));
             return;
         };
-        self.heard = Heard::Protocol;
+        self.heard = ReceivedOutput::Protocol;
         for message in messages {
             self.message(message, &raw, events);
         }
@@ -371,27 +375,27 @@ impl Reader for Client {
     }
 
     /// The exit code says nothing once the turn has ended: then it was ralph that hung up.
-    fn outcome(&mut self, exit: &Exit, stderr: &str) -> Outcome {
+    fn outcome(&mut self, exit: &BackendExit, stderr: &str) -> BackendOutcome {
         if let Some(outcome) = of_our_doing(exit) {
             return outcome;
         }
         match &self.end {
             None => self.cut_short(exit.ending, stderr),
-            Some(End::Failed(failure)) => failure.outcome(exit.ending),
-            Some(End::Answered(reason)) if self.was_kept_from_work(*reason) => {
-                Outcome::PermissionDenied { tools: self.denied.clone() }
+            Some(PromptEnd::Failed(failure)) => failure.outcome(exit.ending),
+            Some(PromptEnd::Answered(reason)) if self.was_kept_from_work(*reason) => {
+                BackendOutcome::PermissionDenied { tools: self.denied.clone() }
             }
-            Some(End::Answered(reason)) => match reason {
-                StopReason::EndTurn => Outcome::Success,
-                StopReason::MaxTokens => Outcome::ContextLimit,
-                StopReason::MaxTurnRequests => Outcome::MaxTurns,
-                StopReason::Cancelled => Outcome::Cancelled,
+            Some(PromptEnd::Answered(reason)) => match reason {
+                StopReason::EndTurn => BackendOutcome::Success,
+                StopReason::MaxTokens => BackendOutcome::ContextLimit,
+                StopReason::MaxTurnRequests => BackendOutcome::MaxTurns,
+                StopReason::Cancelled => BackendOutcome::Cancelled,
                 reason => {
                     let message = match reason {
                         StopReason::Refusal => "it refused to go on".to_owned(),
                         other => format!("its turn ended for an unknown reason: {other:?}"),
                     };
-                    Outcome::ApiError { status: None, message }
+                    BackendOutcome::ApiError { status: None, message }
                 }
             },
         }
@@ -409,7 +413,7 @@ impl Reader for Client {
         self.session.as_deref()
     }
 
-    fn spent(&self) -> Spent {
+    fn spent(&self) -> RunUsage {
         self.turn.meter.spent()
     }
 
@@ -422,7 +426,7 @@ impl Reader for Client {
     }
 
     fn cancel(&mut self) {
-        if let (Some((_, Step::Prompt)), Some(session)) = (&self.open, &self.session) {
+        if let (Some((_, UnansweredRequest::Prompt)), Some(session)) = (&self.open, &self.session) {
             let cancel = CancelNotification::new(session.clone());
             self.out.extend(wire::notification(AGENT_METHOD_NAMES.session_cancel, cancel));
         }

@@ -5,45 +5,45 @@ use serde_json::Value;
 
 use crate::backend::failure::{judge_text, status_in};
 use crate::backend::heard::{for_people, of_model};
-use crate::backend::{Ending, Outcome};
+use crate::backend::{BackendOutcome, ProcessEnding};
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Failure {
-    Known(Outcome),
+pub(super) enum AcpFailure {
+    Known(BackendOutcome),
     Program(String),
 }
 
-impl Failure {
+impl AcpFailure {
     /// An answer that is not what the protocol says.
     pub(super) fn malformed(what: &str, answer: &Value) -> Self {
         let message = for_people(&format!("{what} is not as the protocol wants it: {answer}"));
-        Self::Known(Outcome::Malformed { message })
+        Self::Known(BackendOutcome::Malformed { message })
     }
 
     /// As an outcome of a process that ended like this.
-    pub(super) fn outcome(&self, ending: Ending) -> Outcome {
+    pub(super) fn outcome(&self, ending: ProcessEnding) -> BackendOutcome {
         match self {
             Self::Known(outcome) => outcome.clone(),
             Self::Program(message) => judge_text(message, None)
-                .unwrap_or_else(|| Outcome::Crash { ending, message: message.clone() }),
+                .unwrap_or_else(|| BackendOutcome::Crash { ending, message: message.clone() }),
         }
     }
 }
 
 /// A failed turn, from what was said about it.
-pub(super) fn of_text(text: &str) -> Failure {
-    Failure::Known(of_model(&for_people(text), None))
+pub(super) fn of_text(text: &str) -> AcpFailure {
+    AcpFailure::Known(of_model(&for_people(text), None))
 }
 
 /// An error as the answer to a request of ours. `said` is the last the agent wrote, which is often
 /// clearer than the error.
-pub(super) fn of_error(error: &Error, said: &str) -> Failure {
+pub(super) fn of_error(error: &Error, said: &str) -> AcpFailure {
     let message = for_people(&text(error));
     let code = i32::from(error.code);
     if error.code == ErrorCode::AuthRequired {
-        let known = matches!(judge_text(said, None), Some(Outcome::NotLoggedIn { .. }));
+        let known = matches!(judge_text(said, None), Some(BackendOutcome::NotLoggedIn { .. }));
         let message = if known { for_people(said) } else { message };
-        return Failure::Known(Outcome::NotLoggedIn { message });
+        return AcpFailure::Known(BackendOutcome::NotLoggedIn { message });
     }
     // One agent puts the HTTP status where the code belongs.
     let status = u16::try_from(code).ok().filter(|code| (400..=599).contains(code));
@@ -52,20 +52,22 @@ pub(super) fn of_error(error: &Error, said: &str) -> Failure {
         None => message.clone(),
     };
     match judge_text(&whole, status) {
-        Some(Outcome::RateLimit { resets_at, .. }) => {
-            Failure::Known(Outcome::RateLimit { resets_at, message })
+        Some(BackendOutcome::RateLimit { resets_at, .. }) => {
+            AcpFailure::Known(BackendOutcome::RateLimit { resets_at, message })
         }
-        Some(Outcome::NotLoggedIn { .. }) => Failure::Known(Outcome::NotLoggedIn { message }),
-        Some(outcome) => Failure::Known(outcome),
+        Some(BackendOutcome::NotLoggedIn { .. }) => {
+            AcpFailure::Known(BackendOutcome::NotLoggedIn { message })
+        }
+        Some(outcome) => AcpFailure::Known(outcome),
         None => match error.code {
             ErrorCode::ParseError
             | ErrorCode::InvalidRequest
             | ErrorCode::MethodNotFound
             | ErrorCode::InvalidParams
-            | ErrorCode::ResourceNotFound => Failure::Program(message),
+            | ErrorCode::ResourceNotFound => AcpFailure::Program(message),
             _ => {
                 let status = status.or_else(|| status_in(&whole));
-                Failure::Known(Outcome::ApiError { status, message })
+                AcpFailure::Known(BackendOutcome::ApiError { status, message })
             }
         },
     }

@@ -2,7 +2,7 @@
 //!
 //! # Theory of operation
 //!
-//! The other drivers listen; this one holds a dialogue. [`Client`] is the dialogue as a pure state
+//! The other drivers listen; this one holds a dialogue. [`AcpClient`] is the dialogue as a pure state
 //! machine: a line comes in, events and lines to write back come out, and at most one request of
 //! ours is open at a time:
 //!
@@ -34,14 +34,17 @@ mod turn;
 mod usage;
 mod wire;
 
-pub use client::Client;
+pub use client::AcpClient;
 
-use super::{Driver, Invocation, Permissions, Reader, Request, Session, Supports};
-use agents::Agent;
+use super::{
+    BackendDriver, BackendFeatures, BackendPermissions, BackendReader, BackendRequest, Invocation,
+    SessionStart,
+};
+use agents::AcpAgent;
 
 /// An ACP agent, as `ralph.toml` describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct AcpOptions {
     /// Name of the backend in `ralph.toml`.
     pub name: String,
     pub program: String,
@@ -53,9 +56,9 @@ pub struct Options {
     pub cwd: String,
 }
 
-impl Options {
+impl AcpOptions {
     /// Return the known facts about this agent.
-    fn agent(&self) -> Option<&'static Agent> {
+    fn agent(&self) -> Option<&'static AcpAgent> {
         let words = std::iter::once(&self.program).chain(&self.args);
         words.map(String::as_str).find_map(agents::known)
     }
@@ -63,20 +66,20 @@ impl Options {
 
 /// Driver for agents that use the Agent Client Protocol.
 #[derive(Clone, Debug)]
-pub struct Acp {
-    options: Options,
-    agent: Option<&'static Agent>,
+pub struct AcpDriver {
+    options: AcpOptions,
+    agent: Option<&'static AcpAgent>,
 }
 
-impl Acp {
+impl AcpDriver {
     /// Create a driver for this agent.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: AcpOptions) -> Self {
         let agent = options.agent();
         Self { options, agent }
     }
 }
 
-impl Driver for Acp {
+impl BackendDriver for AcpDriver {
     fn name(&self) -> &str {
         &self.options.name
     }
@@ -85,23 +88,23 @@ impl Driver for Acp {
         &self.options.program
     }
 
-    fn supports(&self) -> Supports {
-        Supports {
+    fn supports(&self) -> BackendFeatures {
+        BackendFeatures {
             resume: true,
             cost: self.agent.is_some_and(|agent| agent.cost),
             context: self.agent.is_some_and(|agent| agent.context),
             mcp: true,
             compaction: self.agent.is_some_and(|agent| agent.compact.is_some()),
-            ..Supports::default()
+            ..BackendFeatures::default()
         }
     }
 
-    fn invocation(&self, request: &Request<'_>) -> Invocation {
+    fn invocation(&self, request: &BackendRequest<'_>) -> Invocation {
         let mut env = Vec::new();
         for (name, value) in self.agent.map_or(&[][..], |agent| agent.env) {
             env.push(((*name).to_owned(), (*value).to_owned()));
         }
-        if request.as_root && request.permissions == Permissions::Bypass {
+        if request.as_root && request.permissions == BackendPermissions::Bypass {
             for (name, value) in self.agent.map_or(&[][..], |agent| agent.env_as_root) {
                 env.push(((*name).to_owned(), (*value).to_owned()));
             }
@@ -109,8 +112,8 @@ impl Driver for Acp {
         Invocation { args: self.options.args.clone(), env, ..Invocation::default() }
     }
 
-    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
-        Box::new(Client::new(request, &self.options))
+    fn reader(&self, request: &BackendRequest<'_>) -> Box<dyn BackendReader> {
+        Box::new(AcpClient::new(request, &self.options))
     }
 }
 

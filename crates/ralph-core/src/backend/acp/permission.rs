@@ -5,10 +5,10 @@ use agent_client_protocol_schema::v1::{
     SelectedPermissionOutcome, ToolKind,
 };
 
-use crate::backend::Permissions;
+use crate::backend::BackendPermissions;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PermissionAnswer {
     Allow,
     Reject,
 }
@@ -16,23 +16,26 @@ pub(super) enum Verdict {
 /// Return the answer of the policy for a tool of this kind.
 /// Under the program's own settings, the agent asks only about tools that they do not allow.
 /// No person is there to answer, so the tool is rejected.
-pub(super) fn verdict(policy: Permissions, kind: ToolKind) -> Verdict {
+pub(super) fn verdict(policy: BackendPermissions, kind: ToolKind) -> PermissionAnswer {
     match (policy, kind) {
-        (Permissions::Bypass, _)
+        (BackendPermissions::Bypass, _)
         | (
-            Permissions::ReadOnly,
+            BackendPermissions::ReadOnly,
             ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Fetch,
-        ) => Verdict::Allow,
-        _ => Verdict::Reject,
+        ) => PermissionAnswer::Allow,
+        _ => PermissionAnswer::Reject,
     }
 }
 
 /// The option that says so. Once is better than always: "always" may write the program's settings
 /// files, which belong to the user.
-pub(super) fn choose(verdict: Verdict, options: &[PermissionOption]) -> Option<&PermissionOption> {
+pub(super) fn choose(
+    verdict: PermissionAnswer,
+    options: &[PermissionOption],
+) -> Option<&PermissionOption> {
     let wanted = match verdict {
-        Verdict::Allow => [Kind::AllowOnce, Kind::AllowAlways],
-        Verdict::Reject => [Kind::RejectOnce, Kind::RejectAlways],
+        PermissionAnswer::Allow => [Kind::AllowOnce, Kind::AllowAlways],
+        PermissionAnswer::Reject => [Kind::RejectOnce, Kind::RejectAlways],
     };
     wanted.iter().find_map(|kind| options.iter().find(|option| option.kind == *kind))
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::talk_tests::{options, request};
 use super::*;
-use crate::backend::{Event, Exit, Outcome, Spent};
+use crate::backend::{BackendEvent, BackendExit, BackendOutcome, RunUsage};
 
 /// Lines of an agent that does everything right, with ids that fit the client's.
 fn good() -> Vec<Value> {
@@ -150,7 +150,7 @@ fn pointers(message: &Value) -> Vec<String> {
 }
 
 /// The lines that the client wrote, each of which must be a message.
-fn sent(client: &mut Client) -> Vec<Value> {
+fn sent(client: &mut AcpClient) -> Vec<Value> {
     let out = client.outgoing();
     assert!(out.is_empty() || out.ends_with(b"\n"));
     let lines = out.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -158,10 +158,10 @@ fn sent(client: &mut Client) -> Vec<Value> {
 }
 
 /// Says all lines; checks what must hold after each; gives the outcome.
-fn talk(lines: &[Vec<u8>], permissions: Permissions) -> (Outcome, Vec<Event>) {
+fn talk(lines: &[Vec<u8>], permissions: BackendPermissions) -> (BackendOutcome, Vec<BackendEvent>) {
     let mut request = request("p");
     request.permissions = permissions;
-    let mut client = Client::new(&request, &options());
+    let mut client = AcpClient::new(&request, &options());
     let mut events = Vec::new();
     let mut open = sent(&mut client);
     for line in lines {
@@ -171,37 +171,41 @@ fn talk(lines: &[Vec<u8>], permissions: Permissions) -> (Outcome, Vec<Event>) {
         assert!(!finished || now.is_empty(), "spoke after the end");
         open.extend(now);
         assert_eq!(client.wants_input(), !client.is_finished());
-        let Spent { cost, .. } = client.spent();
+        let RunUsage { cost, .. } = client.spent();
         assert!(cost.is_none_or(|cost| cost >= 0.0), "a cost below nothing");
     }
     let mut ids: Vec<_> = open.iter().filter(|m| m.get("method").is_some()).collect();
     ids.dedup_by_key(|message| message["id"].clone());
     assert_eq!(ids.len(), open.iter().filter(|m| m.get("method").is_some()).count());
-    (client.outcome(&Exit::code(0), ""), events)
+    (client.outcome(&BackendExit::code(0), ""), events)
 }
 
 fn bytes(message: &Value) -> Vec<u8> {
     message.to_string().into_bytes()
 }
 
-fn any_permissions() -> impl Strategy<Value = Permissions> {
-    prop::sample::select(vec![Permissions::Bypass, Permissions::Default, Permissions::ReadOnly])
+fn any_permissions() -> impl Strategy<Value = BackendPermissions> {
+    prop::sample::select(vec![
+        BackendPermissions::Bypass,
+        BackendPermissions::Default,
+        BackendPermissions::ReadOnly,
+    ])
 }
 
 #[test]
 fn the_good_agent_is_a_success_and_only_with_its_last_word() {
     let lines: Vec<_> = good().iter().map(bytes).collect();
-    assert_eq!(talk(&lines, Permissions::Bypass).0, Outcome::Success);
+    assert_eq!(talk(&lines, BackendPermissions::Bypass).0, BackendOutcome::Success);
     for until in 0..lines.len() {
-        let (outcome, _) = talk(&lines[..until], Permissions::Bypass);
-        assert_ne!(outcome, Outcome::Success, "after {until} lines");
+        let (outcome, _) = talk(&lines[..until], BackendPermissions::Bypass);
+        assert_ne!(outcome, BackendOutcome::Success, "after {until} lines");
     }
     let last = lines.len() - 1;
     for cut in 0..lines[last].len() {
         let mut cut_lines = lines.clone();
         cut_lines[last].truncate(cut);
-        let (outcome, _) = talk(&cut_lines, Permissions::Bypass);
-        assert_ne!(outcome, Outcome::Success, "in the last line at {cut}");
+        let (outcome, _) = talk(&cut_lines, BackendPermissions::Bypass);
+        assert_ne!(outcome, BackendOutcome::Success, "in the last line at {cut}");
     }
 }
 
@@ -212,7 +216,7 @@ proptest! {
         permissions in any_permissions(),
     ) {
         let (outcome, events) = talk(&lines, permissions);
-        prop_assert_ne!(outcome, Outcome::Success);
+        prop_assert_ne!(outcome, BackendOutcome::Success);
         let said = lines.iter().filter(|line| !line.trim_ascii().is_empty()).count();
         prop_assert!(events.len() >= said, "something was dropped");
     }
@@ -222,7 +226,7 @@ proptest! {
         values in prop::collection::vec(anything(), 0..6), permissions in any_permissions(),
     ) {
         let lines: Vec<_> = values.iter().map(bytes).collect();
-        prop_assert_ne!(talk(&lines, permissions).0, Outcome::Success);
+        prop_assert_ne!(talk(&lines, permissions).0, BackendOutcome::Success);
     }
 
     #[test]
@@ -235,7 +239,7 @@ proptest! {
         let said: Vec<_> = order.iter().map(|index| index.get(&all).clone()).collect();
         let lines: Vec<_> = said.iter().map(bytes).collect();
         let (outcome, _) = talk(&lines, permissions);
-        prop_assert!(outcome != Outcome::Success || said.contains(&end));
+        prop_assert!(outcome != BackendOutcome::Success || said.contains(&end));
     }
 
     #[test]
@@ -252,7 +256,7 @@ proptest! {
         if line + 1 == messages.len() {
             let still = messages[line]["id"] == 4 || messages[line]["id"] == "4";
             let end = messages[line]["result"]["stopReason"] == "end_turn";
-            prop_assert!(outcome != Outcome::Success || (still && end));
+            prop_assert!(outcome != BackendOutcome::Success || (still && end));
         }
     }
 
@@ -263,7 +267,7 @@ proptest! {
     ) {
         let mut request = request("p");
         request.permissions = permissions;
-        let mut client = Client::new(&request, &options());
+        let mut client = AcpClient::new(&request, &options());
         let mut events = Vec::new();
         client.outgoing();
         let id = if which { json!(number) } else { json!(text) };

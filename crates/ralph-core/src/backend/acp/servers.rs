@@ -5,7 +5,7 @@ use agent_client_protocol_schema::v1::{
 };
 use serde_json::Value;
 
-use crate::backend::mcp::{self, At, Server};
+use crate::backend::mcp::{self, McpServerEntry, McpTransport};
 
 /// The servers of a request. They go over standard input, so their secrets show in no argument.
 pub(super) fn servers(config: Option<&Value>) -> Vec<McpServer> {
@@ -13,15 +13,15 @@ pub(super) fn servers(config: Option<&Value>) -> Vec<McpServer> {
     mcp::servers(config).into_iter().map(|server| one(&server, kind(server.name))).collect()
 }
 
-fn one(server: &Server<'_>, kind: Option<&str>) -> McpServer {
+fn one(server: &McpServerEntry<'_>, kind: Option<&str>) -> McpServer {
     let name = server.name;
     match &server.at {
-        At::Program { command, args, env } => {
+        McpTransport::Program { command, args, env } => {
             let args = args.iter().map(|arg| (*arg).to_owned()).collect();
             let env = env.iter().map(|(name, value)| EnvVariable::new(*name, *value)).collect();
             McpServer::Stdio(McpServerStdio::new(name, *command).args(args).env(env))
         }
-        At::Url { url, headers } => {
+        McpTransport::Url { url, headers } => {
             let headers = headers.iter().map(|(name, value)| HttpHeader::new(*name, *value));
             let headers = headers.collect();
             if kind == Some("sse") {

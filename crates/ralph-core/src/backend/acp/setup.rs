@@ -12,7 +12,7 @@ use agent_client_protocol_schema::v1::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::backend::Permissions;
+use crate::backend::BackendPermissions;
 
 /// Names of the modes in which an agent acts without asking.
 const BYPASS: [&str; 4] = ["bypassPermissions", "yolo", "agent-full-access", "full-access"];
@@ -23,30 +23,30 @@ const ALLOW_ALL: (&str, &str, &str) = ("allow_all", "on", "off");
 
 /// Whether a run makes sense without a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum SettingNeed {
     Must,
     /// The run makes sense without the setting, because ralph also answers permission requests.
     May,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Setting {
+pub(super) struct SessionSetting {
     pub(super) what: String,
     /// Whether the run ends when the agent refuses it.
-    pub(super) need: Need,
+    pub(super) need: SettingNeed,
     pub(super) method: &'static str,
     pub(super) params: Value,
 }
 
 /// Modes, options and models that an agent offers for a session.
-pub(super) struct Offer<'a> {
+pub(super) struct SessionOffer<'a> {
     session: &'a str,
     result: &'a Value,
     modes: Option<SessionModeState>,
     options: Vec<SessionConfigOption>,
 }
 
-impl<'a> Offer<'a> {
+impl<'a> SessionOffer<'a> {
     /// Reads the answer to `session/new`, `session/resume` or `session/load`.
     pub(super) fn new(session: &'a str, result: &'a Value) -> Self {
         let modes =
@@ -78,10 +78,10 @@ impl<'a> Offer<'a> {
     /// Everything to set, in order; an error says why this agent cannot do what is asked.
     pub(super) fn settings(
         &self,
-        policy: Permissions,
+        policy: BackendPermissions,
         mode: Option<&str>,
         model: Option<&str>,
-    ) -> Result<Vec<Setting>, String> {
+    ) -> Result<Vec<SessionSetting>, String> {
         let mut settings = Vec::new();
         settings.extend(self.mode(policy, mode)?);
         settings.extend(self.allow_all(policy));
@@ -91,20 +91,28 @@ impl<'a> Offer<'a> {
         Ok(settings)
     }
 
-    fn mode(&self, policy: Permissions, wish: Option<&str>) -> Result<Option<Setting>, String> {
+    fn mode(
+        &self,
+        policy: BackendPermissions,
+        wish: Option<&str>,
+    ) -> Result<Option<SessionSetting>, String> {
         let offered = self.modes();
         let find = |name: &str| {
             let is = |id: &&String| *id == name || id.ends_with(&format!("#{name}"));
             offered.iter().find(is).cloned()
         };
         let (id, need) = match (policy, wish) {
-            (Permissions::ReadOnly, _) => (READ_ONLY.into_iter().find_map(find), Need::Must),
+            (BackendPermissions::ReadOnly, _) => {
+                (READ_ONLY.into_iter().find_map(find), SettingNeed::Must)
+            }
             (_, Some(wish)) => match find(wish) {
-                Some(id) => (Some(id), Need::Must),
+                Some(id) => (Some(id), SettingNeed::Must),
                 None => return Err(self.no_mode(wish, &offered)),
             },
-            (Permissions::Bypass, None) => (BYPASS.into_iter().find_map(find), Need::May),
-            (Permissions::Default, None) => (None, Need::May),
+            (BackendPermissions::Bypass, None) => {
+                (BYPASS.into_iter().find_map(find), SettingNeed::May)
+            }
+            (BackendPermissions::Default, None) => (None, SettingNeed::May),
         };
         let Some(id) = id else { return Ok(None) };
         if let Some(modes) = &self.modes
@@ -140,20 +148,20 @@ impl<'a> Offer<'a> {
             .unwrap_or_default()
     }
 
-    fn allow_all(&self, policy: Permissions) -> Option<Setting> {
+    fn allow_all(&self, policy: BackendPermissions) -> Option<SessionSetting> {
         let (id, on, off) = ALLOW_ALL;
         let (option, _) = self.select(|option| *option.id.0 == *id)?;
         match policy {
-            Permissions::Bypass => self.choose(option, on, Need::May),
-            Permissions::ReadOnly => self.choose(option, off, Need::Must),
-            Permissions::Default => None,
+            BackendPermissions::Bypass => self.choose(option, on, SettingNeed::May),
+            BackendPermissions::ReadOnly => self.choose(option, off, SettingNeed::Must),
+            BackendPermissions::Default => None,
         }
     }
 
-    fn set_model(&self, model: &str) -> Result<Option<Setting>, String> {
+    fn set_model(&self, model: &str) -> Result<Option<SessionSetting>, String> {
         let option = self.select(|o| o.category == Some(SessionConfigOptionCategory::Model));
         if let Some((option, _)) = option {
-            return Ok(self.choose(option, model, Need::Must));
+            return Ok(self.choose(option, model, SettingNeed::Must));
         }
         let Some(models) = self.result.get("models").filter(|models| models.is_object()) else {
             return Err(format!(
@@ -165,7 +173,12 @@ impl<'a> Offer<'a> {
         }
         // Known only to the older agents, so not in the schema any more.
         let params = json!({"sessionId": self.session, "modelId": model});
-        Ok(Some(setting(format!("model `{model}`"), Need::Must, "session/set_model", &params)))
+        Ok(Some(setting(
+            format!("model `{model}`"),
+            SettingNeed::Must,
+            "session/set_model",
+            &params,
+        )))
     }
 
     /// The first select option that fits.
@@ -180,7 +193,12 @@ impl<'a> Offer<'a> {
     }
 
     /// Sets an option to a value, unless it has it.
-    fn choose(&self, option: &SessionConfigOption, value: &str, need: Need) -> Option<Setting> {
+    fn choose(
+        &self,
+        option: &SessionConfigOption,
+        value: &str,
+        need: SettingNeed,
+    ) -> Option<SessionSetting> {
         if let SessionConfigKind::Select(select) = &option.kind
             && *select.current_value.0 == *value
         {
@@ -193,8 +211,13 @@ impl<'a> Offer<'a> {
     }
 }
 
-fn setting(what: String, need: Need, method: &'static str, params: &impl Serialize) -> Setting {
-    Setting { what, need, method, params: serde_json::to_value(params).unwrap_or_default() }
+fn setting(
+    what: String,
+    need: SettingNeed,
+    method: &'static str,
+    params: &impl Serialize,
+) -> SessionSetting {
+    SessionSetting { what, need, method, params: serde_json::to_value(params).unwrap_or_default() }
 }
 
 /// All values of a select option.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::talk_tests::{Talk, options, request};
 use super::*;
-use crate::backend::{Event, Spent};
+use crate::backend::{BackendEvent, RunUsage};
 
 fn modes(current: &str, ids: &[&str]) -> Value {
     let all: Vec<_> = ids.iter().map(|id| json!({"id": id, "name": id})).collect();
@@ -19,10 +19,14 @@ fn option(id: &str, category: &str, current: &str, values: &[&str]) -> Value {
 }
 
 /// What is set between opening the session and the prompt.
-fn settings(permissions: Permissions, mode: Option<&str>, session: Value) -> Vec<(String, Value)> {
+fn settings(
+    permissions: BackendPermissions,
+    mode: Option<&str>,
+    session: Value,
+) -> Vec<(String, Value)> {
     let mut request = request("p");
     request.permissions = permissions;
-    let options = Options { mode: mode.map(str::to_owned), ..options() };
+    let options = AcpOptions { mode: mode.map(str::to_owned), ..options() };
     let mut talk = Talk::new(&request, &options, "somebody", session);
     talk.open();
     let set = talk.sent.iter().filter(|sent| {
@@ -33,7 +37,7 @@ fn settings(permissions: Permissions, mode: Option<&str>, session: Value) -> Vec
 
 #[test]
 fn the_mode_fits_the_permissions() {
-    use Permissions::{Bypass, Default, ReadOnly};
+    use BackendPermissions::{Bypass, Default, ReadOnly};
     let claude = || modes("default", &["default", "acceptEdits", "plan", "bypassPermissions"]);
     let qwen = || modes("auto", &["plan", "default", "auto", "yolo"]);
     let codex = || modes("agent", &["read-only", "agent", "agent-full-access"]);
@@ -67,26 +71,29 @@ fn modes_and_permissions_that_are_options_are_set_as_options() {
         vec![("session/set_config_option".to_owned(), params)]
     };
     let opencode = || json!({"sessionId": "s1", "configOptions": [option("mode", "mode", "build", &["build", "plan"])]});
-    assert_eq!(settings(Permissions::Bypass, None, opencode()), []);
-    assert_eq!(settings(Permissions::ReadOnly, None, opencode()), set("mode", "plan"));
+    assert_eq!(settings(BackendPermissions::Bypass, None, opencode()), []);
+    assert_eq!(settings(BackendPermissions::ReadOnly, None, opencode()), set("mode", "plan"));
     let copilot = |current: &str| {
         let allow = option("allow_all", "permissions", current, &["on", "off"]);
         json!({"sessionId": "s1", "configOptions": [allow]})
     };
-    assert_eq!(settings(Permissions::Bypass, None, copilot("off")), set("allow_all", "on"));
-    assert_eq!(settings(Permissions::ReadOnly, None, copilot("on")), set("allow_all", "off"));
-    assert_eq!(settings(Permissions::Default, None, copilot("on")), []);
+    assert_eq!(settings(BackendPermissions::Bypass, None, copilot("off")), set("allow_all", "on"));
+    assert_eq!(
+        settings(BackendPermissions::ReadOnly, None, copilot("on")),
+        set("allow_all", "off")
+    );
+    assert_eq!(settings(BackendPermissions::Default, None, copilot("on")), []);
 }
 
 #[test]
 fn a_mode_of_the_configuration_is_set_or_the_run_ends() {
     let url = "https://modes.example/m#autopilot";
     let offered = || modes("plain", &["plain", url]);
-    let set = settings(Permissions::Bypass, Some("autopilot"), offered());
+    let set = settings(BackendPermissions::Bypass, Some("autopilot"), offered());
     assert_eq!(set[0].1["modeId"], url);
     // What may only look may not be told to do more.
-    assert_eq!(settings(Permissions::ReadOnly, Some("autopilot"), offered()), []);
-    let wrong = Options { mode: Some("turbo".into()), ..options() };
+    assert_eq!(settings(BackendPermissions::ReadOnly, Some("autopilot"), offered()), []);
+    let wrong = AcpOptions { mode: Some("turbo".into()), ..options() };
     let mut talk = Talk::new(&request("p"), &wrong, "somebody", offered());
     talk.open();
     let outcome = talk.outcome();
@@ -104,7 +111,7 @@ fn a_refused_bypass_goes_on_and_a_refused_read_only_mode_does_not() {
     talk.refuse(&error);
     assert_eq!(talk.last()["method"], "session/prompt");
     let mut read_only = request("p");
-    read_only.permissions = Permissions::ReadOnly;
+    read_only.permissions = BackendPermissions::ReadOnly;
     let mut talk = Talk::new(&read_only, &options(), "somebody", json!({}));
     talk.answer(&json!({"protocolVersion": 1})).answer(&modes("auto", &["auto", "read-only"]));
     talk.refuse(&error);
@@ -128,7 +135,7 @@ fn a_model_is_chosen_in_the_way_the_agent_offers() {
     assert_eq!(talk.sent[2]["params"]["value"], "big");
     assert_eq!(
         talk.events[0],
-        Event::Started { session: Some("s1".into()), model: Some("big".into()) }
+        BackendEvent::Started { session: Some("s1".into()), model: Some("big".into()) }
     );
     let models = |current: &str| json!({"sessionId": "s1", "models": {"currentModelId": current, "availableModels": []}});
     let talk = run(&models("small"));
@@ -160,7 +167,7 @@ fn mcp_servers_go_into_the_session_and_not_into_arguments() {
             {"type": "sse", "name": "old", "url": "https://sse.example", "headers": []},
         ])
     );
-    let invocation = Acp::new(options()).invocation(&request);
+    let invocation = AcpDriver::new(options()).invocation(&request);
     assert_eq!(invocation.args, ["--acp"]);
     assert_eq!(invocation.stdin, "");
 }
@@ -168,8 +175,8 @@ fn mcp_servers_go_into_the_session_and_not_into_arguments() {
 #[test]
 fn a_session_is_continued_without_its_history_becoming_events() {
     let mut request = request("p");
-    let before = Spent { cost: Some(1.0), ..Spent::default() };
-    request.session = Session::Resume { id: "s1", before };
+    let before = RunUsage { cost: Some(1.0), ..RunUsage::default() };
+    request.session = SessionStart::Resume { id: "s1", before };
     let mut talk = Talk::new(&request, &options(), "somebody", json!({}));
     talk.answer(&json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}}));
     assert_eq!(talk.last()["method"], "session/load");
@@ -178,7 +185,7 @@ fn a_session_is_continued_without_its_history_becoming_events() {
     let id = talk.last()["id"].clone();
     talk.say(&json!({"id": id, "result": null}));
     assert_eq!(talk.last()["method"], "session/prompt");
-    assert!(talk.known().iter().all(|event| matches!(event, Event::Started { .. })));
+    assert!(talk.known().iter().all(|event| matches!(event, BackendEvent::Started { .. })));
     assert_eq!(talk.client.answer(), "");
     assert_eq!(talk.client.session(), Some("s1"));
     let can = json!({"loadSession": true, "sessionCapabilities": {"resume": {}}});

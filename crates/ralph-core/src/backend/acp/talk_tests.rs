@@ -3,19 +3,22 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::backend::{Event, Exit, Outcome, Spent};
+use crate::backend::{BackendEvent, BackendExit, BackendOutcome, RunUsage};
 
-pub(super) fn request(prompt: &str) -> Request<'_> {
-    Request { scratch: "/scratch", ..Request::plain(prompt) }
+pub(super) fn request(prompt: &str) -> BackendRequest<'_> {
+    BackendRequest { scratch: "/scratch", ..BackendRequest::plain(prompt) }
 }
 
 /// A request to compact the session.
-pub(super) fn compact(focus: &str) -> Request<'_> {
-    Request { session: Session::Compact { id: "s1", before: Spent::default() }, ..request(focus) }
+pub(super) fn compact(focus: &str) -> BackendRequest<'_> {
+    BackendRequest {
+        session: SessionStart::Compact { id: "s1", before: RunUsage::default() },
+        ..request(focus)
+    }
 }
 
-pub(super) fn options() -> Options {
-    Options {
+pub(super) fn options() -> AcpOptions {
+    AcpOptions {
         name: "bot".into(),
         program: "bot".into(),
         args: vec!["--acp".into()],
@@ -26,8 +29,8 @@ pub(super) fn options() -> Options {
 
 /// Both sides of a dialogue.
 pub(super) struct Talk {
-    pub(super) client: Client,
-    pub(super) events: Vec<Event>,
+    pub(super) client: AcpClient,
+    pub(super) events: Vec<BackendEvent>,
     pub(super) sent: Vec<Value>,
     agent: &'static str,
     session: Value,
@@ -36,25 +39,25 @@ pub(super) struct Talk {
 impl Talk {
     /// With an agent of this name that opens sessions like this.
     pub(super) fn new(
-        request: &Request<'_>,
-        options: &Options,
+        request: &BackendRequest<'_>,
+        options: &AcpOptions,
         agent: &'static str,
         session: Value,
     ) -> Self {
-        let client = Client::new(request, options);
+        let client = AcpClient::new(request, options);
         let mut talk = Self { client, events: Vec::new(), sent: Vec::new(), agent, session };
         talk.listen();
         talk
     }
 
     /// With a plain agent, as far as the open prompt.
-    pub(super) fn prompted(request: &Request<'_>) -> Self {
+    pub(super) fn prompted(request: &BackendRequest<'_>) -> Self {
         Self::with(request, "somebody")
     }
 
     /// With this agent, as far as the open prompt.
-    pub(super) fn with(request: &Request<'_>, agent: &'static str) -> Self {
-        let options = Options { program: agent.into(), ..options() };
+    pub(super) fn with(request: &BackendRequest<'_>, agent: &'static str) -> Self {
+        let options = AcpOptions { program: agent.into(), ..options() };
         let mut talk = Self::new(request, &options, agent, json!({"sessionId": "s1"}));
         talk.open();
         talk
@@ -145,12 +148,12 @@ impl Talk {
         self.sent.iter().filter_map(|sent| sent["method"].as_str()).collect()
     }
 
-    pub(super) fn outcome(&mut self) -> Outcome {
-        self.client.outcome(&Exit::code(0), "")
+    pub(super) fn outcome(&mut self) -> BackendOutcome {
+        self.client.outcome(&BackendExit::code(0), "")
     }
 
     /// The events but those that are kept raw.
-    pub(super) fn known(&self) -> Vec<&Event> {
-        self.events.iter().filter(|event| !matches!(event, Event::Unknown(_))).collect()
+    pub(super) fn known(&self) -> Vec<&BackendEvent> {
+        self.events.iter().filter(|event| !matches!(event, BackendEvent::Unknown(_))).collect()
     }
 }

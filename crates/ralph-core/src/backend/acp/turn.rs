@@ -9,18 +9,18 @@ use agent_client_protocol_schema::v1::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::agents::{Agent, FirstWord, Tell};
-use super::call::{Call, Told};
-use super::usage::Meter;
-use crate::backend::heard::Tail;
-use crate::backend::{CompactionTrigger, Context, Event, Money, ToolStatus};
+use super::agents::{AcpAgent, FailureSign, FirstCallDetail};
+use super::call::{AcpToolCall, ReportedPart};
+use super::usage::PromptMeter;
+use crate::backend::heard::AnswerTail;
+use crate::backend::{BackendEvent, CompactionTrigger, ContextFill, RunCost, ToolStatus};
 
 /// Most tool calls that are remembered at a time.
 const CALLS: usize = 1024;
 
 /// Result of reading an update of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Understood {
+pub(super) enum UpdateRecognition {
     /// The update became events, or it contains no information.
     Yes,
     No,
@@ -28,7 +28,7 @@ pub(super) enum Understood {
 
 /// A compaction that happened and is not told yet, because its numbers may follow.
 #[derive(Debug, Default)]
-struct Compaction {
+struct PendingCompaction {
     trigger: Option<CompactionTrigger>,
     before: Option<u64>,
     after: Option<u64>,
@@ -36,13 +36,13 @@ struct Compaction {
 
 /// State collected from one turn of the agent.
 #[derive(Debug)]
-pub(super) struct Turn {
-    agent: &'static Agent,
-    pub(super) meter: Meter,
+pub(super) struct AcpTurn {
+    agent: &'static AcpAgent,
+    pub(super) meter: PromptMeter,
     /// Context size of the model in tokens.
     window: Option<u64>,
-    calls: BTreeMap<String, Call>,
-    answer: Tail,
+    calls: BTreeMap<String, AcpToolCall>,
+    answer: AnswerTail,
     /// The id of the message that `answer` holds.
     message: Option<String>,
     /// Whether the next piece of text begins a new message.
@@ -52,19 +52,19 @@ pub(super) struct Turn {
     system_error: bool,
     /// Whether the prompt asks for a compaction.
     compacting: bool,
-    compaction: Option<Compaction>,
+    compaction: Option<PendingCompaction>,
     compacted: bool,
 }
 
-impl Turn {
+impl AcpTurn {
     /// A turn that has not begun.
-    pub(super) fn new(agent: &'static Agent, meter: Meter) -> Self {
+    pub(super) fn new(agent: &'static AcpAgent, meter: PromptMeter) -> Self {
         Self {
             agent,
             meter,
             window: None,
             calls: BTreeMap::new(),
-            answer: Tail::default(),
+            answer: AnswerTail::default(),
             message: None,
             apart: true,
             last_piece: String::new(),
@@ -76,7 +76,7 @@ impl Turn {
     }
 
     /// Set the agent after it has given its name.
-    pub(super) fn agent(&mut self, agent: &'static Agent) {
+    pub(super) fn agent(&mut self, agent: &'static AcpAgent) {
         self.agent = agent;
     }
 
@@ -105,27 +105,31 @@ impl Turn {
     }
 
     /// An update while the prompt is open.
-    pub(super) fn update(&mut self, update: &Value, events: &mut Vec<Event>) -> Understood {
+    pub(super) fn update(
+        &mut self,
+        update: &Value,
+        events: &mut Vec<BackendEvent>,
+    ) -> UpdateRecognition {
         match SessionUpdate::deserialize(update) {
             Ok(SessionUpdate::AgentMessageChunk(chunk)) => self.text(&chunk, events),
             Ok(SessionUpdate::AgentThoughtChunk(chunk)) => match text_of(&chunk) {
                 Some(text) => {
-                    events.push(Event::Thinking(text.to_owned()));
-                    Understood::Yes
+                    events.push(BackendEvent::Thinking(text.to_owned()));
+                    UpdateRecognition::Yes
                 }
-                None => Understood::No,
+                None => UpdateRecognition::No,
             },
             Ok(SessionUpdate::ToolCall(call)) => {
-                self.tool(call.into(), Moment::First, events);
-                Understood::Yes
+                self.tool(call.into(), CallMention::First, events);
+                UpdateRecognition::Yes
             }
             Ok(SessionUpdate::ToolCallUpdate(update)) => {
-                self.tool(update, Moment::Later, events);
-                Understood::Yes
+                self.tool(update, CallMention::Later, events);
+                UpdateRecognition::Yes
             }
             Ok(SessionUpdate::UsageUpdate(update)) => {
                 self.usage(&update, events);
-                Understood::Yes
+                UpdateRecognition::Yes
             }
             Ok(SessionUpdate::SessionInfoUpdate(_)) => {
                 if let Some(Value::String(status)) =
@@ -133,40 +137,44 @@ impl Turn {
                 {
                     self.system_error = status == "systemError";
                 }
-                Understood::No
+                UpdateRecognition::No
             }
-            _ => Understood::No,
+            _ => UpdateRecognition::No,
         }
     }
 
     /// An update after the answer: only what was used may still be told.
-    pub(super) fn after(&mut self, update: &Value, events: &mut Vec<Event>) -> Understood {
+    pub(super) fn after(
+        &mut self,
+        update: &Value,
+        events: &mut Vec<BackendEvent>,
+    ) -> UpdateRecognition {
         match SessionUpdate::deserialize(update) {
             Ok(SessionUpdate::UsageUpdate(update)) => {
                 self.usage(&update, events);
-                Understood::Yes
+                UpdateRecognition::Yes
             }
-            _ => Understood::No,
+            _ => UpdateRecognition::No,
         }
     }
 
-    fn text(&mut self, chunk: &ContentChunk, events: &mut Vec<Event>) -> Understood {
+    fn text(&mut self, chunk: &ContentChunk, events: &mut Vec<BackendEvent>) -> UpdateRecognition {
         if let Some(usage) = chunk.meta.as_ref().and_then(|meta| meta.get("usage"))
             && let Some(used) = self.meter.piece(usage)
         {
             // One call to the model has ended with this piece.
             self.apart |= text_of(chunk).is_some_and(str::is_empty);
-            events.push(Event::Context(Context { used, window: self.window }));
+            events.push(BackendEvent::Context(ContextFill { used, window: self.window }));
         }
         let Some(text) = text_of(chunk) else {
             self.apart = true;
-            return Understood::No;
+            return UpdateRecognition::No;
         };
         if text.is_empty() {
-            return Understood::Yes;
+            return UpdateRecognition::Yes;
         }
         // Such an agent puts its own notes between the words of its model.
-        let note = self.agent.tell == Tell::ErrorText
+        let note = self.agent.tell == FailureSign::ErrorText
             && (text.starts_with("Info: ") || text.starts_with("Error: "));
         let message = chunk.message_id.as_ref().map(|id| &*id.0);
         let other = message.is_some() && message != self.message.as_deref();
@@ -177,16 +185,16 @@ impl Turn {
         self.apart = note;
         self.answer.push(text);
         text.clone_into(&mut self.last_piece);
-        events.push(Event::Text(text.to_owned()));
-        Understood::Yes
+        events.push(BackendEvent::Text(text.to_owned()));
+        UpdateRecognition::Yes
     }
 
-    fn usage(&mut self, update: &UsageUpdate, events: &mut Vec<Event>) {
+    fn usage(&mut self, update: &UsageUpdate, events: &mut Vec<BackendEvent>) {
         let window = (update.size > 0).then_some(update.size);
-        events.push(Event::Context(Context { used: update.used, window }));
+        events.push(BackendEvent::Context(ContextFill { used: update.used, window }));
         if let Some(total) = dollars(update) {
             self.meter.dollars(total);
-            events.extend(self.meter.cost().map(|cost| Event::Cost(Money(cost))));
+            events.extend(self.meter.cost().map(|cost| BackendEvent::Cost(RunCost(cost))));
         }
     }
 
@@ -194,26 +202,31 @@ impl Turn {
     pub(super) fn asked(
         &mut self,
         update: ToolCallUpdate,
-        events: &mut Vec<Event>,
+        events: &mut Vec<BackendEvent>,
     ) -> (String, ToolKind, Option<String>) {
         let id = update.tool_call_id.to_string();
-        self.tool(update, Moment::Asked, events);
+        self.tool(update, CallMention::Asked, events);
         let call = self.calls.get(&id);
-        let kind = call.map_or(ToolKind::Other, Call::kind);
-        (call.map_or_else(String::new, Call::name), kind, call.and_then(Call::title))
+        let kind = call.map_or(ToolKind::Other, AcpToolCall::kind);
+        (call.map_or_else(String::new, AcpToolCall::name), kind, call.and_then(AcpToolCall::title))
     }
 
     /// The tool was refused. Not every agent says that the call is over then.
-    pub(super) fn refused(&mut self, id: &str, events: &mut Vec<Event>) {
-        if let Some(call) = self.calls.get_mut(id).filter(|call| call.told == Told::Call) {
-            call.told = Told::Result;
+    pub(super) fn refused(&mut self, id: &str, events: &mut Vec<BackendEvent>) {
+        if let Some(call) = self.calls.get_mut(id).filter(|call| call.told == ReportedPart::Call) {
+            call.told = ReportedPart::Result;
             call.forget();
             let (status, text) = (ToolStatus::Failed, "not allowed".to_owned());
-            events.push(Event::ToolResult { id: id.to_owned(), status, text });
+            events.push(BackendEvent::ToolResult { id: id.to_owned(), status, text });
         }
     }
 
-    fn tool(&mut self, update: ToolCallUpdate, moment: Moment, events: &mut Vec<Event>) {
+    fn tool(
+        &mut self,
+        update: ToolCallUpdate,
+        moment: CallMention,
+        events: &mut Vec<BackendEvent>,
+    ) {
         self.apart = true;
         let id = update.tool_call_id.to_string();
         if !self.calls.contains_key(&id) && self.calls.len() >= CALLS {
@@ -228,19 +241,23 @@ impl Turn {
             return self.compaction(status, raw_output.as_ref(), text, events);
         }
         let whole = match (moment, self.agent.first_word) {
-            (Moment::Asked, _) => true,
-            (Moment::First, FirstWord::Draft) => false,
-            (Moment::First | Moment::Later, _) => has_input,
+            (CallMention::Asked, _) => true,
+            (CallMention::First, FirstCallDetail::Draft) => false,
+            (CallMention::First | CallMention::Later, _) => has_input,
         };
-        if call.told == Told::Nothing && (whole || status != ToolCallStatus::Pending) {
-            call.told = Told::Call;
-            events.push(Event::ToolCall { id: id.clone(), name: call.name(), input: call.input() });
+        if call.told == ReportedPart::Nothing && (whole || status != ToolCallStatus::Pending) {
+            call.told = ReportedPart::Call;
+            events.push(BackendEvent::ToolCall {
+                id: id.clone(),
+                name: call.name(),
+                input: call.input(),
+            });
         }
-        if call.told == Told::Call
-            && let Some(status) = Call::ended(status)
+        if call.told == ReportedPart::Call
+            && let Some(status) = AcpToolCall::ended(status)
         {
-            call.told = Told::Result;
-            events.push(Event::ToolResult { id, status, text: call.text() });
+            call.told = ReportedPart::Result;
+            events.push(BackendEvent::ToolResult { id, status, text: call.text() });
             call.forget();
         }
     }
@@ -250,11 +267,11 @@ impl Turn {
         status: ToolCallStatus,
         output: Option<&Value>,
         text: String,
-        events: &mut Vec<Event>,
+        events: &mut Vec<BackendEvent>,
     ) {
         if status == ToolCallStatus::Failed {
             self.compacted = true;
-            events.push(Event::CompactionFailed(text));
+            events.push(BackendEvent::CompactionFailed(text));
             return;
         }
         if status == ToolCallStatus::Completed {
@@ -272,23 +289,25 @@ impl Turn {
         self.tell_compaction(events);
     }
 
-    fn tell_compaction(&mut self, events: &mut Vec<Event>) {
-        let Some(Compaction { trigger, before, after }) = self.compaction.take() else { return };
+    fn tell_compaction(&mut self, events: &mut Vec<BackendEvent>) {
+        let Some(PendingCompaction { trigger, before, after }) = self.compaction.take() else {
+            return;
+        };
         let usual =
             if self.compacting { CompactionTrigger::Manual } else { CompactionTrigger::Auto };
         self.compacted = true;
-        events.push(Event::Compacted { trigger: trigger.unwrap_or(usual), before, after });
+        events.push(BackendEvent::Compacted { trigger: trigger.unwrap_or(usual), before, after });
     }
 
     /// The prompt was answered. Gives the text of a failure that the agent does not call one.
     pub(super) fn end(
         &mut self,
         response: &PromptResponse,
-        events: &mut Vec<Event>,
+        events: &mut Vec<BackendEvent>,
     ) -> Option<String> {
         let failure = match self.agent.tell {
-            Tell::ThreadStatus if self.system_error => Some(self.answer().to_owned()),
-            Tell::ErrorText
+            FailureSign::ThreadStatus if self.system_error => Some(self.answer().to_owned()),
+            FailureSign::ErrorText
                 if response.usage.is_none() && self.last_piece.starts_with("Error: ") =>
             {
                 Some(self.last_piece.clone())
@@ -300,14 +319,14 @@ impl Turn {
         }
         self.tell_compaction(events);
         self.meter.answer(response, self.agent.tokens);
-        events.extend(self.meter.usage().map(Event::Usage));
+        events.extend(self.meter.usage().map(BackendEvent::Usage));
         failure
     }
 }
 
 /// When an agent speaks of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moment {
+enum CallMention {
     First,
     Later,
     Asked,

@@ -4,13 +4,20 @@ use serde_json::{Value, json};
 
 use super::talk_tests::{Talk, compact, options, request};
 use super::*;
-use crate::backend::{CompactionTrigger, Context, Event, Money, Outcome, Spent, ToolStatus, Usage};
+use crate::backend::{
+    BackendEvent, BackendOutcome, CompactionTrigger, ContextFill, RunCost, RunUsage, TokenUsage,
+    ToolStatus,
+};
 
 #[test]
 fn a_tool_call_is_one_call_and_one_result_however_it_is_told() {
-    let call = |input: Value| Event::ToolCall { id: "c1".into(), name: "Write".into(), input };
-    let result =
-        |status, text: &str| Event::ToolResult { id: "c1".into(), status, text: text.into() };
+    let call =
+        |input: Value| BackendEvent::ToolCall { id: "c1".into(), name: "Write".into(), input };
+    let result = |status, text: &str| BackendEvent::ToolResult {
+        id: "c1".into(),
+        status,
+        text: text.into(),
+    };
     // First without its input, then with it, then again and again.
     let mut talk = Talk::with(&request("p"), "claude-agent-acp");
     let meta = json!({"claudeCode": {"toolName": "Write"}});
@@ -31,7 +38,7 @@ fn a_tool_call_is_one_call_and_one_result_however_it_is_told() {
         "title": "Writing to a", "kind": "edit", "locations": [{"path": "/repo/a"}],
         "content": [{"type": "content", "content": {"type": "text", "text": "no space"}}]}),
     );
-    let edit = Event::ToolCall {
+    let edit = BackendEvent::ToolCall {
         id: "c1".into(),
         name: "edit".into(),
         input: json!({"title": "Writing to a", "path": "/repo/a"}),
@@ -48,7 +55,7 @@ fn a_tool_call_is_one_call_and_one_result_however_it_is_told() {
     }
     talk.update(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1",
         "status": "completed"}));
-    let execute = Event::ToolCall {
+    let execute = BackendEvent::ToolCall {
         id: "c1".into(),
         name: "execute".into(),
         input: json!({"command": "ls"}),
@@ -82,7 +89,7 @@ fn thoughts_are_told_and_what_is_new_is_kept() {
     let mut talk = Talk::prompted(&request("p"));
     let content = json!({"type": "text", "text": "hm"});
     talk.update(&json!({"sessionUpdate": "agent_thought_chunk", "content": content}));
-    assert_eq!(talk.events.last(), Some(&Event::Thinking("hm".into())));
+    assert_eq!(talk.events.last(), Some(&BackendEvent::Thinking("hm".into())));
     let updates = [
         json!({"sessionUpdate": "plan", "entries": []}),
         json!({"sessionUpdate": "of_tomorrow", "x": 1}),
@@ -92,14 +99,14 @@ fn thoughts_are_told_and_what_is_new_is_kept() {
     ];
     for update in updates {
         talk.update(&update);
-        let Some(Event::Unknown(raw)) = talk.events.last() else { panic!("{update}") };
+        let Some(BackendEvent::Unknown(raw)) = talk.events.last() else { panic!("{update}") };
         assert!(raw.contains(&update.to_string()));
     }
     // Another session is not ours.
     let params = json!({"sessionId": "s2", "update": {"sessionUpdate": "agent_message_chunk",
         "content": {"type": "text", "text": "x"}}});
     talk.say(&json!({"method": "session/update", "params": params}));
-    assert!(matches!(talk.events.last(), Some(Event::Unknown(_))));
+    assert!(matches!(talk.events.last(), Some(BackendEvent::Unknown(_))));
     assert_eq!(talk.client.answer(), "");
 }
 
@@ -112,8 +119,8 @@ pub(super) fn usage_update(cost: f64) -> Value {
 fn context_and_cost_come_with_usage_updates() {
     let mut talk = Talk::with(&request("p"), "claude");
     talk.update(&usage_update(0.25)).update(&usage_update(0.5));
-    let context = Event::Context(Context { used: 1500, window: Some(200_000) });
-    let cost = |dollars: f64| Event::Cost(Money(dollars));
+    let context = BackendEvent::Context(ContextFill { used: 1500, window: Some(200_000) });
+    let cost = |dollars: f64| BackendEvent::Cost(RunCost(dollars));
     assert_eq!(talk.known()[1..], [&context, &cost(0.25), &context, &cost(0.5)]);
     assert_eq!(talk.client.spent().cost, Some(0.5));
     // Euros are no dollars.
@@ -121,15 +128,17 @@ fn context_and_cost_come_with_usage_updates() {
     talk.update(&json!({"sessionUpdate": "usage_update", "used": 1, "size": 0,
         "cost": {"amount": 1.0, "currency": "EUR"}}));
     assert_eq!(talk.client.spent().cost, None);
-    assert_eq!(talk.known()[1], &Event::Context(Context { used: 1, window: None }));
+    assert_eq!(talk.known()[1], &BackendEvent::Context(ContextFill { used: 1, window: None }));
 }
 
 #[test]
 fn the_cost_of_a_continued_session_is_that_of_this_run() {
     let run = |before: Option<f64>, seen: Option<f64>, then: f64| {
         let mut request = request("p");
-        request.session =
-            Session::Resume { id: "s1", before: Spent { cost: before, ..Spent::default() } };
+        request.session = SessionStart::Resume {
+            id: "s1",
+            before: RunUsage { cost: before, ..RunUsage::default() },
+        };
         let mut talk = Talk::new(&request, &options(), "claude", json!({}));
         talk.answer(&json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}}));
         if let Some(seen) = seen {
@@ -151,7 +160,7 @@ fn tokens_are_read_wherever_an_agent_puts_them() {
         json!({"stopReason": "end_turn", "usage": {"totalTokens": 1560, "inputTokens": input,
             "outputTokens": 60, "cachedReadTokens": cached}})
     };
-    let spent = |input, cached, output| Spent { input, cached, output, ..Spent::default() };
+    let spent = |input, cached, output| RunUsage { input, cached, output, ..RunUsage::default() };
     let all = spent(Some(1500), Some(300), Some(60));
     let quota = json!({"input_tokens": 1500, "output_tokens": 60});
     let by_model = json!([{"token_count": {"totalTokens": 100, "inputTokens": 90, "outputTokens": 10}},
@@ -160,7 +169,7 @@ fn tokens_are_read_wherever_an_agent_puts_them() {
         ("codex", usage(300, 1200), all),
         ("Copilot", usage(300, 1500), all),
         ("somebody", usage(300, 1200), all),
-        ("OpenCode", usage(300, 1200), Spent::default()),
+        ("OpenCode", usage(300, 1200), RunUsage::default()),
         (
             "gemini-cli",
             json!({"stopReason": "end_turn", "_meta": {"quota": {"token_count": quota}}}),
@@ -172,23 +181,23 @@ fn tokens_are_read_wherever_an_agent_puts_them() {
                 "_meta": {"quota": {"model_usage": by_model}}}),
             spent(Some(105), None, Some(15)),
         ),
-        ("codex", json!({"stopReason": "end_turn", "usage": null}), Spent::default()),
-        ("codex", json!({"stopReason": "end_turn", "usage": "many"}), Spent::default()),
+        ("codex", json!({"stopReason": "end_turn", "usage": null}), RunUsage::default()),
+        ("codex", json!({"stopReason": "end_turn", "usage": "many"}), RunUsage::default()),
     ] {
         let mut talk = Talk::with(&request("p"), agent);
         talk.prompt_answer(&result);
         assert_eq!(talk.client.spent(), expected, "{agent} {result}");
         let told = talk.events.iter().find_map(|event| match event {
-            Event::Usage(usage) => Some(*usage),
+            BackendEvent::Usage(usage) => Some(*usage),
             _ => None,
         });
-        let usage = expected.input.map(|input| Usage {
+        let usage = expected.input.map(|input| TokenUsage {
             input,
             cached: expected.cached.unwrap_or(0),
             output: expected.output.unwrap_or(0),
         });
         assert_eq!(told, usage, "{agent}");
-        assert_eq!(talk.outcome(), Outcome::Success);
+        assert_eq!(talk.outcome(), BackendOutcome::Success);
     }
 }
 
@@ -206,15 +215,17 @@ fn tokens_that_come_with_pieces_of_text_are_added_up() {
     talk.text("a").update(&piece).text("b").update(&piece).end();
     let spent = talk.client.spent();
     assert_eq!((spent.input, spent.cached, spent.output), (Some(200), Some(60), Some(20)));
-    assert!(talk.events.contains(&Event::Context(Context { used: 110, window: Some(1000) })));
+    assert!(
+        talk.events.contains(&BackendEvent::Context(ContextFill { used: 110, window: Some(1000) }))
+    );
     assert_eq!(talk.client.answer(), "b");
 }
 
 #[test]
 fn totals_of_a_whole_session_are_told_as_what_this_run_used() {
     let mut request = request("p");
-    let before = Spent { input: Some(1000), output: Some(50), ..Spent::default() };
-    request.session = Session::Resume { id: "s1", before };
+    let before = RunUsage { input: Some(1000), output: Some(50), ..RunUsage::default() };
+    request.session = SessionStart::Resume { id: "s1", before };
     let mut talk = Talk::new(&request, &options(), "Copilot", json!({}));
     talk.open();
     talk.prompt_answer(&json!({"stopReason": "end_turn", "usage": {"totalTokens": 3120,
@@ -232,7 +243,7 @@ fn a_compaction_is_told_once_with_its_numbers_where_there_are_any() {
         step.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         step
     };
-    let compacted = |trigger, before, after| Event::Compacted { trigger, before, after };
+    let compacted = |trigger, before, after| BackendEvent::Compacted { trigger, before, after };
     // The numbers come after the end.
     let mut talk = Talk::with(&compact("keep it"), "claude");
     talk.update(&begin).update(&step(json!({"status": "completed"})));
@@ -252,7 +263,10 @@ fn a_compaction_is_told_once_with_its_numbers_where_there_are_any() {
     // It went wrong.
     let mut talk = Talk::with(&compact(""), "codex");
     talk.update(&begin).update(&step(json!({"status": "failed", "rawOutput": "too short"}))).end();
-    assert_eq!(talk.known()[1..], [&Event::CompactionFailed("too short".into()), &Event::Finished]);
+    assert_eq!(
+        talk.known()[1..],
+        [&BackendEvent::CompactionFailed("too short".into()), &BackendEvent::Finished]
+    );
     // To an agent without such a command it is a prompt like any other.
     let mut talk = Talk::with(&compact(""), "gemini-cli");
     talk.end();

@@ -3,12 +3,12 @@
 use agent_client_protocol_schema::v1::{self as schema, PromptResponse};
 use serde_json::Value;
 
-use super::agents::Tokens;
-use crate::backend::{Spent, Usage};
+use super::agents::TokenScope;
+use crate::backend::{RunUsage, TokenUsage};
 
 /// Tokens as an agent counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Count {
+struct AcpTokenCount {
     total: Option<u64>,
     input: u64,
     output: u64,
@@ -17,10 +17,10 @@ struct Count {
     thought: u64,
 }
 
-impl Count {
+impl AcpTokenCount {
     /// In ralph's words: input with the cache, output with the thoughts. Some agents count the cache
     /// inside their input and some beside it; the total tells which. The same goes for thoughts.
-    fn spent(self) -> Spent {
+    fn spent(self) -> RunUsage {
         let cache = self.cached_read.unwrap_or(0).saturating_add(self.cached_write.unwrap_or(0));
         let inside = self.input.saturating_add(self.output);
         let beside = inside.saturating_add(cache);
@@ -41,33 +41,33 @@ impl Count {
                 self.output,
             )
         };
-        Spent {
+        RunUsage {
             input: Some(input),
             cached: self.cached_read,
             output: Some(output),
-            ..Spent::default()
+            ..RunUsage::default()
         }
     }
 }
 
 /// The tokens of one prompt, added up from wherever the agent gives them.
 #[derive(Debug, Default)]
-pub(super) struct Meter {
+pub(super) struct PromptMeter {
     /// Usage of the session before this run.
-    before: Spent,
+    before: RunUsage,
     /// Added up from the pieces of text that carry a usage.
-    pieces: Option<Spent>,
+    pieces: Option<RunUsage>,
     /// From the answer to the prompt.
-    answer: Option<Spent>,
+    answer: Option<RunUsage>,
     /// The first total of dollars, seen before the prompt.
     start: Option<f64>,
     /// Last total in dollars that the agent reported.
     dollars: Option<f64>,
 }
 
-impl Meter {
+impl PromptMeter {
     /// For a session that had used this much before.
-    pub(super) fn new(before: Spent) -> Self {
+    pub(super) fn new(before: RunUsage) -> Self {
         Self { before, ..Self::default() }
     }
 
@@ -88,25 +88,27 @@ impl Meter {
     }
 
     /// Read the usage from the answer to the prompt.
-    pub(super) fn answer(&mut self, response: &PromptResponse, tokens: Tokens) {
+    pub(super) fn answer(&mut self, response: &PromptResponse, tokens: TokenScope) {
         let quota = response.meta.as_ref().and_then(|meta| meta.get("quota"));
         let spent = match &response.usage {
-            _ if tokens == Tokens::LastStep => None,
+            _ if tokens == TokenScope::LastStep => None,
             // By model it has also the calls that the agent made beside the conversation.
             _ if quota.is_some_and(has_models) => quota.and_then(of_models),
             Some(usage) => Some(of_usage(usage)),
-            None => quota.and_then(|quota| count(quota.get("token_count")?)).map(Count::spent),
+            None => {
+                quota.and_then(|quota| count(quota.get("token_count")?)).map(AcpTokenCount::spent)
+            }
         };
         self.answer = match tokens {
-            Tokens::Session => spent.map(|spent| grown(spent, self.before)),
-            Tokens::Turn | Tokens::LastStep => spent,
+            TokenScope::Session => spent.map(|spent| grown(spent, self.before)),
+            TokenScope::Turn | TokenScope::LastStep => spent,
         };
     }
 
     /// Return the usage of this run. Unknown numbers are `None`.
-    pub(super) fn spent(&self) -> Spent {
+    pub(super) fn spent(&self) -> RunUsage {
         let tokens = self.answer.or(self.pieces).unwrap_or_default();
-        Spent { cost: self.cost(), ..tokens }
+        RunUsage { cost: self.cost(), ..tokens }
     }
 
     pub(super) fn cost(&self) -> Option<f64> {
@@ -116,13 +118,13 @@ impl Meter {
     }
 
     /// The tokens of this run, if they are known.
-    pub(super) fn usage(&self) -> Option<Usage> {
+    pub(super) fn usage(&self) -> Option<TokenUsage> {
         self.spent().tokens()
     }
 }
 
-fn of_usage(usage: &schema::Usage) -> Spent {
-    let count = Count {
+fn of_usage(usage: &schema::Usage) -> RunUsage {
+    let count = AcpTokenCount {
         total: Some(usage.total_tokens),
         input: usage.input_tokens,
         output: usage.output_tokens,
@@ -134,9 +136,9 @@ fn of_usage(usage: &schema::Usage) -> Spent {
 }
 
 /// The tokens of `_meta.quota.model_usage`, over all models; all must be there.
-fn of_models(quota: &Value) -> Option<Spent> {
+fn of_models(quota: &Value) -> Option<RunUsage> {
     let models = quota.get("model_usage")?.as_array()?;
-    models.iter().try_fold(Spent::default(), |total, model| {
+    models.iter().try_fold(RunUsage::default(), |total, model| {
         Some(total.plus(count(model.get("token_count")?)?.spent()))
     })
 }
@@ -147,14 +149,14 @@ fn has_models(quota: &Value) -> bool {
 
 /// Return the growth of a total since `before`.
 /// A total below `before` counts from zero.
-fn grown(now: Spent, before: Spent) -> Spent {
+fn grown(now: RunUsage, before: RunUsage) -> RunUsage {
     if now.input < before.input || now.output < before.output { now } else { now.since(before) }
 }
 
 /// Tokens of a `_meta` member, in either spelling.
-fn count(value: &Value) -> Option<Count> {
+fn count(value: &Value) -> Option<AcpTokenCount> {
     let number = |names: [&str; 2]| names.iter().find_map(|name| value.get(name)?.as_u64());
-    Some(Count {
+    Some(AcpTokenCount {
         total: number(["totalTokens", "total_tokens"]),
         input: number(["inputTokens", "input_tokens"])?,
         output: number(["outputTokens", "output_tokens"]).unwrap_or(0),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// Message received from the agent.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Message {
+pub(super) enum AcpMessage {
     /// A request of the agent, which waits for an answer.
     Request {
         id: Value,
@@ -27,7 +27,7 @@ pub(super) enum Message {
 }
 
 /// The messages of one line; `None` when it is not JSON.
-pub(super) fn read(line: &[u8]) -> Option<Vec<Message>> {
+pub(super) fn read(line: &[u8]) -> Option<Vec<AcpMessage>> {
     // A tool's output may have put bytes into a string that are not UTF-8.
     let value = serde_json::from_slice(line)
         .or_else(|_| serde_json::from_str(&String::from_utf8_lossy(line)));
@@ -37,23 +37,23 @@ pub(super) fn read(line: &[u8]) -> Option<Vec<Message>> {
     }
 }
 
-fn message(value: Value) -> Message {
+fn message(value: Value) -> AcpMessage {
     let Value::Object(mut object) = value else {
-        return Message::Other(value);
+        return AcpMessage::Other(value);
     };
     if let Some(Value::String(method)) = object.get_mut("method") {
         let method = std::mem::take(method);
         let params = object.remove("params").unwrap_or_default();
         return match object.remove("id") {
             Some(id @ (Value::Number(_) | Value::String(_))) => {
-                Message::Request { id, method, params }
+                AcpMessage::Request { id, method, params }
             }
-            _ => Message::Notification { method, params },
+            _ => AcpMessage::Notification { method, params },
         };
     }
     match (our_id(&object), result(&mut object)) {
-        (Some(id), Some(result)) => Message::Response { id, result },
-        _ => Message::Other(Value::Object(object)),
+        (Some(id), Some(result)) => AcpMessage::Response { id, result },
+        _ => AcpMessage::Other(Value::Object(object)),
     }
 }
 

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use crate::backend::heard::{number, object, real};
-use crate::backend::{Session, Spent};
+use crate::backend::{RunUsage, SessionStart};
 
 /// The keys of input, tokens from the cache, tokens into the cache and output: of a call, and of a model.
 const OF_CALL: [&str; 4] =
@@ -16,21 +16,21 @@ const OF_MODEL: [&str; 4] =
     ["inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens"];
 
 #[derive(Debug)]
-pub(super) struct Account {
-    before: Spent,
+pub(super) struct ClaudeUsageTracker {
+    before: RunUsage,
     /// Usage from the results of earlier turns.
-    done: Option<Spent>,
+    done: Option<RunUsage>,
 }
 
-impl Account {
-    pub(super) fn new(session: &Session<'_>) -> Self {
+impl ClaudeUsageTracker {
+    pub(super) fn new(session: &SessionStart<'_>) -> Self {
         Self { before: session.before(), done: None }
     }
 
     /// With a call of the model that is told while it runs. What it wrote is not known yet.
-    pub(super) fn with_call(&self, spent: Spent, call: Spent) -> Spent {
+    pub(super) fn with_call(&self, spent: RunUsage, call: RunUsage) -> RunUsage {
         match self.done {
-            None => spent.plus(Spent { output: None, ..call }),
+            None => spent.plus(RunUsage { output: None, ..call }),
             Some(_) => spent,
         }
     }
@@ -38,18 +38,18 @@ impl Account {
     /// Add a result to those of earlier turns and return the sum.
     /// The program's own difference comes first, because `total_cost_usd` counts the whole session
     /// and `usage` leaves compactions out.
-    pub(super) fn with_result(&mut self, result: &Map<String, Value>) -> Spent {
+    pub(super) fn with_result(&mut self, result: &Map<String, Value>) -> RunUsage {
         let models = object(result, "model_usage_since_last_result").into_iter().flatten();
         let models = models.filter_map(|(_, model)| model.as_object());
         let since = models
-            .map(|model| Spent { cost: real(model, "costUSD"), ..spent(model, OF_MODEL) })
-            .reduce(Spent::plus);
+            .map(|model| RunUsage { cost: real(model, "costUSD"), ..spent(model, OF_MODEL) })
+            .reduce(RunUsage::plus);
         let usage = || object(result, "usage").map(tokens);
         let now = since.or_else(usage).unwrap_or_default();
         let mut all = self.done.unwrap_or_default();
-        all = all.plus(Spent { turns: number(result, "num_turns"), ..now });
+        all = all.plus(RunUsage { turns: number(result, "num_turns"), ..now });
         if now.cost.is_none() {
-            let total = Spent { cost: real(result, "total_cost_usd"), ..Spent::default() };
+            let total = RunUsage { cost: real(result, "total_cost_usd"), ..RunUsage::default() };
             all.cost = total.since(self.before).cost;
         }
         self.done = Some(all);
@@ -58,12 +58,12 @@ impl Account {
 }
 
 /// Tokens of one call of the model, or of all of them.
-pub(super) fn tokens(usage: &Map<String, Value>) -> Spent {
+pub(super) fn tokens(usage: &Map<String, Value>) -> RunUsage {
     spent(usage, OF_CALL)
 }
 
-fn spent(usage: &Map<String, Value>, keys: [&str; 4]) -> Spent {
+fn spent(usage: &Map<String, Value>, keys: [&str; 4]) -> RunUsage {
     let [input, cached, created, output] = keys.map(|key| number(usage, key));
     let input = [input, cached, created].into_iter().flatten().reduce(u64::saturating_add);
-    Spent { input, cached, output, ..Spent::default() }
+    RunUsage { input, cached, output, ..RunUsage::default() }
 }

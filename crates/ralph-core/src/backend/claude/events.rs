@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::backend::heard::{MOST_TEXT, is_true, number, real, text};
-use crate::backend::{Event, ToolStatus, wire};
+use crate::backend::{BackendEvent, ToolStatus, wire};
 
 /// The objects of a list, or of nothing.
 pub(super) fn objects(list: Option<&Value>) -> impl Iterator<Item = &Map<String, Value>> {
@@ -19,13 +19,13 @@ pub(super) fn is_tool_result(block: &Map<String, Value>) -> bool {
     text(block, "type").is_some_and(|kind| kind.ends_with("tool_result"))
 }
 
-pub(super) fn tool_result(block: &Map<String, Value>) -> Event {
+pub(super) fn tool_result(block: &Map<String, Value>) -> BackendEvent {
     let said = match block.get("content") {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Object(part)) => part_text(part),
         list => objects(list).map(part_text).collect::<Vec<_>>().join("\n"),
     };
-    Event::ToolResult {
+    BackendEvent::ToolResult {
         id: owned(block, "tool_use_id"),
         status: if is_true(block, "is_error") { ToolStatus::Failed } else { ToolStatus::Ok },
         text: wire::head(said, MOST_TEXT),
@@ -38,12 +38,12 @@ fn part_text(part: &Map<String, Value>) -> String {
 }
 
 /// The program tries a call of its model again.
-pub(super) fn retry(line: &Map<String, Value>) -> Event {
+pub(super) fn retry(line: &Map<String, Value>) -> BackendEvent {
     let mut reason = text(line, "error").unwrap_or("unknown").to_owned();
     if let Some(status) = number(line, "error_status") {
         reason.push_str(&format!(" ({status})"));
     }
-    Event::Retry {
+    BackendEvent::Retry {
         attempt: number(line, "attempt").unwrap_or(0),
         of: number(line, "max_retries"),
         delay_ms: real(line, "retry_delay_ms").map(|delay| delay as u64),

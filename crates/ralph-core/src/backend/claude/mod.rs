@@ -16,8 +16,8 @@ mod reader;
 use serde_json::Value;
 
 use super::{
-    Driver, Invocation, OWN_SERVER, Permissions, Reader, Request, ScratchFile, Session, Supports,
-    as_words, slash,
+    BackendDriver, BackendFeatures, BackendPermissions, BackendReader, BackendRequest, Invocation,
+    OWN_SERVER, ScratchFile, SessionStart, as_words, slash,
 };
 
 /// Longest text given as one argument; the kernel's own limit is 128 KiB.
@@ -32,15 +32,15 @@ const ALONE: [(&str, &str); 3] = [
 
 /// Driver of Claude Code (`claude -p`).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Claude;
+pub struct ClaudeDriver;
 
-impl Driver for Claude {
+impl BackendDriver for ClaudeDriver {
     fn name(&self) -> &'static str {
         "claude"
     }
 
-    fn supports(&self) -> Supports {
-        Supports {
+    fn supports(&self) -> BackendFeatures {
+        BackendFeatures {
             schema: true,
             resume: true,
             cost: true,
@@ -53,10 +53,10 @@ impl Driver for Claude {
         }
     }
 
-    fn invocation(&self, request: &Request<'_>) -> Invocation {
+    fn invocation(&self, request: &BackendRequest<'_>) -> Invocation {
         let stdin = match request.session {
-            Session::Compact { .. } => slash("/compact", request.prompt),
-            Session::New | Session::Resume { .. } => as_words(request.prompt.to_owned()),
+            SessionStart::Compact { .. } => slash("/compact", request.prompt),
+            SessionStart::New | SessionStart::Resume { .. } => as_words(request.prompt.to_owned()),
         };
         let mut call = Invocation { stdin, ..Invocation::default() };
         // Without --verbose it refuses to stream.
@@ -88,7 +88,7 @@ impl Driver for Claude {
         call
     }
 
-    fn reader(&self, request: &Request<'_>) -> Box<dyn Reader> {
+    fn reader(&self, request: &BackendRequest<'_>) -> Box<dyn BackendReader> {
         Box::new(reader::ClaudeReader::new(request))
     }
 }
@@ -97,9 +97,9 @@ fn flags<const N: usize>(call: &mut Invocation, flags: [&str; N]) {
     call.args.extend(flags.map(str::to_owned));
 }
 
-fn permissions(call: &mut Invocation, request: &Request<'_>) {
+fn permissions(call: &mut Invocation, request: &BackendRequest<'_>) {
     match request.permissions {
-        Permissions::Bypass => {
+        BackendPermissions::Bypass => {
             flags(call, ["--dangerously-skip-permissions"]);
             if request.as_root {
                 // As root it refuses to skip permissions unless it believes itself in a sandbox.
@@ -107,13 +107,13 @@ fn permissions(call: &mut Invocation, request: &Request<'_>) {
             }
         }
         // Its settings decide, but ralph's own tools were asked for by name.
-        Permissions::Default => {
+        BackendPermissions::Default => {
             let own = request.mcp.and_then(|mcp| mcp.get("mcpServers")?.get(OWN_SERVER));
             if own.is_some() {
                 flags(call, ["--allowedTools", &format!("mcp__{OWN_SERVER}")]);
             }
         }
-        Permissions::ReadOnly => {
+        BackendPermissions::ReadOnly => {
             // Only tools that cannot write or run anything exist then, in subagents too, whatever
             // the user's own settings allow. Plan mode is not that: there Bash stays, and what it
             // may do is decided by a model.
@@ -128,7 +128,7 @@ fn permissions(call: &mut Invocation, request: &Request<'_>) {
     }
 }
 
-fn system(call: &mut Invocation, request: &Request<'_>) {
+fn system(call: &mut Invocation, request: &BackendRequest<'_>) {
     match request.system {
         None => {}
         Some(text) if text.len() <= MOST_ARGUMENT => {
@@ -144,7 +144,7 @@ fn system(call: &mut Invocation, request: &Request<'_>) {
 
 /// The servers of the request and no others. They go through a file: their settings hold secrets,
 /// and everybody can read arguments.
-fn mcp(call: &mut Invocation, request: &Request<'_>) {
+fn mcp(call: &mut Invocation, request: &BackendRequest<'_>) {
     flags(call, ["--strict-mcp-config"]);
     match request.mcp {
         None => flags(call, ["--mcp-config", r#"{"mcpServers":{}}"#]),

@@ -7,35 +7,35 @@
 
 use serde_json::{Map, Value};
 
-use super::account::{Account, tokens};
+use super::account::{ClaudeUsageTracker, tokens};
 use super::events::{is_tool_result, objects, owned, retry, tool_result, window};
 use super::judge;
 use crate::backend::heard::{
-    End, Heard, MOST_TEXT, StreamReader, is_true, number, object, status, text,
+    MOST_TEXT, ReportedEnd, StreamReader, StreamState, is_true, number, object, status, text,
 };
 use crate::backend::{
-    CompactionTrigger, Context, Event, Exit, LimitStatus, Money, Outcome, RateLimit, Request,
-    Usage, wire,
+    BackendEvent, BackendExit, BackendOutcome, BackendRequest, CompactionTrigger, ContextFill,
+    LimitStatus, RateLimit, RunCost, TokenUsage, wire,
 };
 
 /// Reader for the output of one run of claude.
 #[derive(Debug)]
 pub(super) struct ClaudeReader {
-    pub(super) heard: Heard,
+    pub(super) heard: StreamState,
     wants_schema: bool,
     model: Option<String>,
     window: Option<u64>,
-    context: Option<Context>,
+    context: Option<ContextFill>,
     /// The message that the answer, the context and the counted tokens belong to.
     message: String,
     /// The next words are those of another message.
     answer_is_old: bool,
     is_started: bool,
-    account: Account,
+    account: ClaudeUsageTracker,
     /// When the limit that was hit is lifted.
     pub(super) resets_at: Option<i64>,
     pub(super) error: Option<ApiFailure>,
-    pub(super) result: Option<Ended>,
+    pub(super) result: Option<ClaudeResult>,
 }
 
 /// Report of the program that a call to its model failed for good.
@@ -47,7 +47,7 @@ pub(super) struct ApiFailure {
 }
 
 #[derive(Clone, Copy)]
-enum Speaker {
+enum MessageSpeaker {
     Main,
     Subagent,
     /// The program itself, about a call that failed.
@@ -56,7 +56,7 @@ enum Speaker {
 
 /// The `result` event, as far as the judgement needs it.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct ClaudeResult {
     pub(super) subtype: String,
     pub(super) reason: String,
     pub(super) is_error: bool,
@@ -65,19 +65,19 @@ pub(super) struct Ended {
 }
 
 impl StreamReader for ClaudeReader {
-    fn heard(&self) -> &Heard {
+    fn heard(&self) -> &StreamState {
         &self.heard
     }
 
-    fn heard_mut(&mut self) -> &mut Heard {
+    fn heard_mut(&mut self) -> &mut StreamState {
         &mut self.heard
     }
 
-    fn judge(&self, exit: &Exit, stderr: &str) -> Outcome {
+    fn judge(&self, exit: &BackendExit, stderr: &str) -> BackendOutcome {
         judge::outcome(self, &self.heard, exit, stderr)
     }
 
-    fn event(&mut self, line: Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn event(&mut self, line: Map<String, Value>, events: &mut Vec<BackendEvent>) -> Option<()> {
         if self.heard.session.is_none() {
             self.heard.session = text(&line, "session_id").map(str::to_owned);
         }
@@ -102,11 +102,11 @@ impl StreamReader for ClaudeReader {
 }
 
 impl ClaudeReader {
-    pub(super) fn new(request: &Request<'_>) -> Self {
+    pub(super) fn new(request: &BackendRequest<'_>) -> Self {
         Self {
-            heard: Heard::new(request),
+            heard: StreamState::new(request),
             wants_schema: request.schema.is_some(),
-            account: Account::new(&request.session),
+            account: ClaudeUsageTracker::new(&request.session),
             model: None,
             window: None,
             context: None,
@@ -119,7 +119,11 @@ impl ClaudeReader {
         }
     }
 
-    fn assistant(&mut self, line: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn assistant(
+        &mut self,
+        line: &Map<String, Value>,
+        events: &mut Vec<BackendEvent>,
+    ) -> Option<()> {
         let message = object(line, "message")?;
         let blocks = message.get("content").filter(|content| content.is_array())?;
         let speaker = if is_true(line, "is_api_error_message") || text(line, "error").is_some() {
@@ -128,12 +132,12 @@ impl ClaudeReader {
                 status: status(line, "api_error_status"),
                 text: String::new(),
             });
-            Speaker::Failure
+            MessageSpeaker::Failure
         } else if text(line, "parent_tool_use_id").is_some() {
-            Speaker::Subagent
+            MessageSpeaker::Subagent
         } else {
             self.turn(text(message, "id").unwrap_or_default(), object(message, "usage"), events);
-            Speaker::Main
+            MessageSpeaker::Main
         };
         let mut understood = Some(());
         for block in objects(Some(blocks)) {
@@ -141,12 +145,12 @@ impl ClaudeReader {
                 Some("text") => self.text(owned(block, "text"), speaker, events),
                 Some("thinking") => {
                     let thought = text(block, "thinking").map(str::to_owned);
-                    events.extend(thought.map(Event::Thinking));
+                    events.extend(thought.map(BackendEvent::Thinking));
                 }
                 // Encrypted: there is nothing to read in it.
                 Some("redacted_thinking") => {}
                 Some("tool_use" | "server_tool_use" | "mcp_tool_use") => {
-                    events.push(Event::ToolCall {
+                    events.push(BackendEvent::ToolCall {
                         id: owned(block, "id"),
                         name: owned(block, "name"),
                         input: block.get("input").cloned().unwrap_or_default(),
@@ -161,10 +165,15 @@ impl ClaudeReader {
     }
 
     /// A block of the main agent's message: the first one of each message counts.
-    fn turn(&mut self, id: &str, usage: Option<&Map<String, Value>>, events: &mut Vec<Event>) {
+    fn turn(
+        &mut self,
+        id: &str,
+        usage: Option<&Map<String, Value>>,
+        events: &mut Vec<BackendEvent>,
+    ) {
         // It goes on: what it said about being finished was about an earlier turn.
         self.result = None;
-        self.heard.end = End::Open;
+        self.heard.end = ReportedEnd::Open;
         let is_new = id.is_empty() || self.message != id;
         if is_new {
             id.clone_into(&mut self.message);
@@ -178,41 +187,41 @@ impl ClaudeReader {
         self.fill(input, events);
     }
 
-    fn text(&mut self, text: String, speaker: Speaker, events: &mut Vec<Event>) {
+    fn text(&mut self, text: String, speaker: MessageSpeaker, events: &mut Vec<BackendEvent>) {
         if text.is_empty() {
             return;
         }
         match speaker {
-            Speaker::Main => match std::mem::take(&mut self.answer_is_old) {
+            MessageSpeaker::Main => match std::mem::take(&mut self.answer_is_old) {
                 true => self.heard.answer.set(&text),
                 false => self.heard.answer.push(&text),
             },
-            Speaker::Failure => {
+            MessageSpeaker::Failure => {
                 if let Some(error) = &mut self.error {
                     error.text.push_str(wire::tail(&text, MOST_TEXT));
                 }
             }
-            Speaker::Subagent => {}
+            MessageSpeaker::Subagent => {}
         }
-        events.push(Event::Text(text));
+        events.push(BackendEvent::Text(text));
     }
 
     /// The context holds this much now.
-    fn fill(&mut self, used: u64, events: &mut Vec<Event>) {
-        let now = Context { used, window: self.window };
+    fn fill(&mut self, used: u64, events: &mut Vec<BackendEvent>) {
+        let now = ContextFill { used, window: self.window };
         if self.context != Some(now) {
             self.context = Some(now);
-            events.push(Event::Context(now));
+            events.push(BackendEvent::Context(now));
         }
     }
 
-    fn system(&mut self, line: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn system(&mut self, line: &Map<String, Value>, events: &mut Vec<BackendEvent>) -> Option<()> {
         match text(line, "subtype")? {
             "init" => self.init(line, events),
             "api_retry" => events.push(retry(line)),
             "status" => {
                 if text(line, "compact_result") == Some("failed") {
-                    events.push(Event::CompactionFailed(owned(line, "compact_error")));
+                    events.push(BackendEvent::CompactionFailed(owned(line, "compact_error")));
                 }
             }
             "compact_boundary" => {
@@ -222,7 +231,7 @@ impl ClaudeReader {
                     _ => CompactionTrigger::Auto,
                 };
                 let (before, after) = (number(done, "pre_tokens"), number(done, "post_tokens"));
-                events.push(Event::Compacted { trigger, before, after });
+                events.push(BackendEvent::Compacted { trigger, before, after });
                 if let Some(after) = after {
                     self.fill(after, events);
                 }
@@ -231,7 +240,7 @@ impl ClaudeReader {
                 let reason = text(line, "message").map(|why| wire::head(why.to_owned(), MOST_TEXT));
                 let tool = owned(line, "tool_name");
                 self.heard.deny(&tool);
-                events.push(Event::Denied { tool, reason });
+                events.push(BackendEvent::Denied { tool, reason });
             }
             _ => return None,
         }
@@ -240,7 +249,7 @@ impl ClaudeReader {
 
     /// Report the start of the session.
     /// The `init` event comes again for each turn and after a compaction. Only changes are reported.
-    fn init(&mut self, line: &Map<String, Value>, events: &mut Vec<Event>) {
+    fn init(&mut self, line: &Map<String, Value>, events: &mut Vec<BackendEvent>) {
         let (session, model) = (text(line, "session_id"), text(line, "model"));
         if self.is_started
             && session == self.heard.session.as_deref()
@@ -253,7 +262,11 @@ impl ClaudeReader {
         events.push(self.heard.start(session, model));
     }
 
-    fn rate_limit(&mut self, limit: &Map<String, Value>, events: &mut Vec<Event>) -> Option<()> {
+    fn rate_limit(
+        &mut self,
+        limit: &Map<String, Value>,
+        events: &mut Vec<BackendEvent>,
+    ) -> Option<()> {
         let resets_at = number(limit, "resetsAt").and_then(|time| i64::try_from(time).ok());
         let status = match text(limit, "status")? {
             "allowed" => return Some(()),
@@ -265,19 +278,19 @@ impl ClaudeReader {
             _ => return None,
         };
         let kind = text(limit, "rateLimitType").map(str::to_owned);
-        events.push(Event::RateLimit(RateLimit { status, resets_at, kind }));
+        events.push(BackendEvent::RateLimit(RateLimit { status, resets_at, kind }));
         Some(())
     }
 
-    fn result(&mut self, mut line: Map<String, Value>, events: &mut Vec<Event>) {
+    fn result(&mut self, mut line: Map<String, Value>, events: &mut Vec<BackendEvent>) {
         let spent = self.account.with_result(&line);
         self.heard.spent = spent;
         if spent.input.is_some() || spent.output.is_some() {
             let [input, cached, output] =
                 [spent.input, spent.cached, spent.output].map(Option::unwrap_or_default);
-            events.push(Event::Usage(Usage { input, cached, output }));
+            events.push(BackendEvent::Usage(TokenUsage { input, cached, output }));
         }
-        events.extend(spent.cost.map(|dollars| Event::Cost(Money(dollars))));
+        events.extend(spent.cost.map(|dollars| BackendEvent::Cost(RunCost(dollars))));
         if let Some(models) = object(&line, "modelUsage") {
             self.window = window(models, self.model.as_deref()).or(self.window);
         }
@@ -290,7 +303,7 @@ impl ClaudeReader {
             let tool = owned(denial, "tool_name");
             self.heard.deny(&tool);
             if is_news {
-                events.push(Event::Denied { tool, reason: None });
+                events.push(BackendEvent::Denied { tool, reason: None });
             }
         }
         // Any one of the three is enough: none of them comes with a good end.
@@ -309,9 +322,9 @@ impl ClaudeReader {
             self.heard.answer.set(answer);
         }
         let (subtype, text) = (owned(&line, "subtype"), wire::head(said, MOST_TEXT));
-        self.result = Some(Ended { subtype, reason, is_error, status, text });
-        self.heard.end = End::Done;
-        events.push(Event::Finished);
+        self.result = Some(ClaudeResult { subtype, reason, is_error, status, text });
+        self.heard.end = ReportedEnd::Done;
+        events.push(BackendEvent::Finished);
     }
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::Claude;
+use super::ClaudeDriver;
 use crate::backend::*;
 
 macro_rules! fixture {
@@ -42,19 +42,19 @@ const RUNS: &[(&str, &str, i32, &str)] = &[
     ("second-turn", fixture!("second-turn"), 0, "success"),
 ];
 
-fn request() -> Request<'static> {
-    Request { scratch: "/scratch", ..Request::plain("do it") }
+fn request() -> BackendRequest<'static> {
+    BackendRequest { scratch: "/scratch", ..BackendRequest::plain("do it") }
 }
 
 /// A run that was read to its end.
 struct Run {
-    reader: Box<dyn Reader>,
-    events: Vec<Event>,
+    reader: Box<dyn BackendReader>,
+    events: Vec<BackendEvent>,
 }
 
 impl Run {
-    fn of(request: &Request<'_>, stream: &[u8]) -> Self {
-        let mut run = Self { reader: Claude.reader(request), events: Vec::new() };
+    fn of(request: &BackendRequest<'_>, stream: &[u8]) -> Self {
+        let mut run = Self { reader: ClaudeDriver.reader(request), events: Vec::new() };
         for line in stream.split(|&byte| byte == b'\n') {
             run.reader.line(line, &mut run.events);
         }
@@ -65,19 +65,19 @@ impl Run {
         Self::of(&request(), stream.as_bytes())
     }
 
-    fn outcome(&mut self, code: i32) -> Outcome {
-        self.reader.outcome(&Exit::code(code), "")
+    fn outcome(&mut self, code: i32) -> BackendOutcome {
+        self.reader.outcome(&BackendExit::code(code), "")
     }
 
     fn contexts(&self) -> Vec<(u64, Option<u64>)> {
-        let context = |event: &Event| match event {
-            Event::Context(context) => Some((context.used, context.window)),
+        let context = |event: &BackendEvent| match event {
+            BackendEvent::Context(context) => Some((context.used, context.window)),
             _ => None,
         };
         self.events.iter().filter_map(context).collect()
     }
 
-    fn count(&self, is_it: impl Fn(&Event) -> bool) -> usize {
+    fn count(&self, is_it: impl Fn(&BackendEvent) -> bool) -> usize {
         self.events.iter().filter(|event| is_it(event)).count()
     }
 }
@@ -89,7 +89,7 @@ fn every_run_ends_in_its_outcome() {
         assert_eq!(run.outcome(*code).word(), *expected, "{name}");
         let has_result = stream.contains(r#""type":"result""#);
         assert_eq!(run.reader.is_finished(), has_result, "{name}");
-        let unknown = run.count(|event| matches!(event, Event::Unknown(_)));
+        let unknown = run.count(|event| matches!(event, BackendEvent::Unknown(_)));
         assert_eq!(unknown, usize::from(*name == "second-turn"), "{name}: {:?}", run.events);
     }
 }
@@ -98,52 +98,54 @@ fn every_run_ends_in_its_outcome() {
 fn what_ralph_did_is_told_before_what_the_program_says() {
     for (name, stream, ..) in RUNS {
         let mut run = Run::stream(stream);
-        let exit = Exit { ending: Ending::Code(0), stopped: Some(Stop::Timeout) };
-        assert_eq!(run.reader.outcome(&exit, ""), Outcome::Timeout, "{name}");
+        let exit =
+            BackendExit { ending: ProcessEnding::Code(0), stopped: Some(StopCause::Timeout) };
+        assert_eq!(run.reader.outcome(&exit, ""), BackendOutcome::Timeout, "{name}");
     }
     // It had finished and did not exit: that is no fault of the work.
-    let lingered = Exit { ending: Ending::Signal(9), stopped: Some(Stop::Lingered) };
+    let lingered =
+        BackendExit { ending: ProcessEnding::Signal(9), stopped: Some(StopCause::Lingered) };
     let mut run = Run::stream(fixture!("edit"));
-    assert_eq!(run.reader.outcome(&lingered, ""), Outcome::Success);
+    assert_eq!(run.reader.outcome(&lingered, ""), BackendOutcome::Success);
 }
 
 #[test]
 fn the_words_thoughts_and_tools_of_a_run_become_events_in_order() {
     let run = Run::stream(fixture!("edit"));
     let session = Some("5e550000-0000-4000-8000-000000000001".to_owned());
-    let context = |used, window| Event::Context(Context { used, window });
+    let context = |used, window| BackendEvent::Context(ContextFill { used, window });
     let expected = [
-        Event::Started { session, model: Some("claude-opus-5-5".into()) },
+        BackendEvent::Started { session, model: Some("claude-opus-5-5".into()) },
         context(1500, None),
-        Event::Thinking("Which file?".into()),
-        Event::Text("I write the file.\n".into()),
-        Event::ToolCall {
+        BackendEvent::Thinking("Which file?".into()),
+        BackendEvent::Text("I write the file.\n".into()),
+        BackendEvent::ToolCall {
             id: "toolu_1".into(),
             name: "Write".into(),
             input: json!({"file_path": "/work/a.txt", "content": "one\ntwo\n"}),
         },
-        Event::ToolResult {
+        BackendEvent::ToolResult {
             id: "toolu_1".into(),
             status: ToolStatus::Ok,
             text: "File created: /work/a.txt".into(),
         },
         context(1800, None),
-        Event::ToolCall {
+        BackendEvent::ToolCall {
             id: "toolu_2".into(),
             name: "Bash".into(),
             input: json!({"command": "cat nothing"}),
         },
-        Event::ToolResult {
+        BackendEvent::ToolResult {
             id: "toolu_2".into(),
             status: ToolStatus::Failed,
             text: "cat: nothing: No such file".into(),
         },
         context(2150, None),
-        Event::Text("All done.".into()),
-        Event::Usage(Usage { input: 5450, cached: 1800, output: 90 }),
-        Event::Cost(Money(0.025)),
+        BackendEvent::Text("All done.".into()),
+        BackendEvent::Usage(TokenUsage { input: 5450, cached: 1800, output: 90 }),
+        BackendEvent::Cost(RunCost(0.025)),
         context(2150, Some(1_000_000)),
-        Event::Finished,
+        BackendEvent::Finished,
     ];
     assert_eq!(run.events, expected);
     assert_eq!(run.reader.answer(), "All done.");
@@ -155,9 +157,9 @@ fn the_words_thoughts_and_tools_of_a_run_become_events_in_order() {
 fn a_subagent_is_heard_but_fills_no_context_and_gives_no_answer() {
     let run = Run::stream(fixture!("subagent"));
     assert_eq!(run.contexts(), [(1500, None), (1600, None), (1600, Some(1_000_000))]);
-    assert!(run.events.contains(&Event::Text("I am the helper.".into())));
+    assert!(run.events.contains(&BackendEvent::Text("I am the helper.".into())));
     assert_eq!(run.reader.answer(), "The helper found it.");
-    let parts = Event::ToolResult {
+    let parts = BackendEvent::ToolResult {
         id: "toolu_2".into(),
         status: ToolStatus::Ok,
         text: "one\n[image]".into(),
@@ -172,8 +174,8 @@ fn a_subagent_is_heard_but_fills_no_context_and_gives_no_answer() {
 fn a_failed_model_is_told_with_status_and_words() {
     let mut run = Run::stream(fixture!("overloaded"));
     let message = "API Error: 529 Overloaded. Try again in a moment.".to_owned();
-    assert_eq!(run.outcome(1), Outcome::ApiError { status: Some(529), message });
-    let retry = Event::Retry {
+    assert_eq!(run.outcome(1), BackendOutcome::ApiError { status: Some(529), message });
+    let retry = BackendEvent::Retry {
         attempt: 1,
         of: Some(10),
         delay_ms: Some(512),
@@ -188,14 +190,17 @@ fn a_usage_limit_carries_the_time_of_its_reset() {
     let mut run = Run::stream(fixture!("usage-limit"));
     let limit = |status| {
         let kind = Some("five_hour".to_owned());
-        Event::RateLimit(RateLimit { status, resets_at: Some(1_794_778_515), kind })
+        BackendEvent::RateLimit(RateLimit { status, resets_at: Some(1_794_778_515), kind })
     };
     assert!(run.events.contains(&limit(LimitStatus::Rejected)));
     let message = "You've hit your limit · resets 9:35pm (UTC)".to_owned();
-    assert_eq!(run.outcome(1), Outcome::RateLimit { resets_at: Some(1_794_778_515), message });
+    assert_eq!(
+        run.outcome(1),
+        BackendOutcome::RateLimit { resets_at: Some(1_794_778_515), message }
+    );
     let warned = Run::stream(fixture!("usage-warning"));
     assert!(warned.events.contains(&limit(LimitStatus::Warning)));
-    assert_eq!(warned.count(|event| matches!(event, Event::RateLimit(_))), 1);
+    assert_eq!(warned.count(|event| matches!(event, BackendEvent::RateLimit(_))), 1);
 }
 
 #[test]
@@ -203,19 +208,19 @@ fn denials_are_told_once_and_end_in_the_tools_names() {
     let tools = vec!["Write".to_owned(), "Bash".to_owned()];
     for (stream, told) in [(fixture!("denied"), 2), (fixture!("denied-old"), 3)] {
         let mut run = Run::stream(stream);
-        assert_eq!(run.outcome(0), Outcome::PermissionDenied { tools: tools.clone() });
-        assert_eq!(run.count(|event| matches!(event, Event::Denied { .. })), told);
+        assert_eq!(run.outcome(0), BackendOutcome::PermissionDenied { tools: tools.clone() });
+        assert_eq!(run.count(|event| matches!(event, BackendEvent::Denied { .. })), told);
     }
     // Who asked for read-only got what was asked for.
-    let look = Request { permissions: Permissions::ReadOnly, ..request() };
+    let look = BackendRequest { permissions: BackendPermissions::ReadOnly, ..request() };
     let mut run = Run::of(&look, fixture!("denied").as_bytes());
-    assert_eq!(run.outcome(0), Outcome::Success);
+    assert_eq!(run.outcome(0), BackendOutcome::Success);
 }
 
 #[test]
 fn the_structured_answer_comes_first_and_its_text_second() {
     let schema = json!({"type": "object"});
-    let asked = Request { schema: Some(&schema), ..request() };
+    let asked = BackendRequest { schema: Some(&schema), ..request() };
     let structured = |stream: &str| -> Option<Value> {
         Run::of(&asked, stream.as_bytes()).reader.structured().cloned()
     };
@@ -228,8 +233,8 @@ fn the_structured_answer_comes_first_and_its_text_second() {
 
 #[test]
 fn a_resumed_run_costs_only_what_it_cost_itself() {
-    let before = Spent { cost: Some(0.04), input: Some(6000), ..Spent::default() };
-    let asked = Request { session: Session::Resume { id: "x", before }, ..request() };
+    let before = RunUsage { cost: Some(0.04), input: Some(6000), ..RunUsage::default() };
+    let asked = BackendRequest { session: SessionStart::Resume { id: "x", before }, ..request() };
     for stream in [fixture!("resumed"), fixture!("resumed-old")] {
         let run = Run::of(&asked, stream.as_bytes());
         let spent = run.reader.spent();
@@ -246,14 +251,14 @@ fn compactions_are_told_and_empty_the_context() {
         run.contexts(),
         [(900_300, None), (950_300, None), (2620, None), (1500, None), (1500, Some(1_000_000))]
     );
-    assert!(run.events.contains(&Event::CompactionFailed("too_few_groups".into())));
-    let compacted = |trigger, before, after| Event::Compacted {
+    assert!(run.events.contains(&BackendEvent::CompactionFailed("too_few_groups".into())));
+    let compacted = |trigger, before, after| BackendEvent::Compacted {
         trigger,
         before: Some(before),
         after: Some(after),
     };
     assert!(run.events.contains(&compacted(CompactionTrigger::Auto, 950_418, 2620)));
-    assert_eq!(run.count(|event| matches!(event, Event::Started { .. })), 1);
+    assert_eq!(run.count(|event| matches!(event, BackendEvent::Started { .. })), 1);
     let command = Run::stream(fixture!("compact-command"));
     assert!(command.events.contains(&compacted(CompactionTrigger::Manual, 1570, 900)));
     // `usage` says 0; the money was spent all the same.
@@ -270,7 +275,7 @@ fn a_turn_after_the_result_makes_the_run_unfinished_again() {
     assert!(!run.reader.is_finished());
     assert_eq!(run.outcome(143).word(), "crash");
     run.reader.line(lines[5].as_bytes(), &mut run.events);
-    assert_eq!(run.outcome(0), Outcome::Success);
+    assert_eq!(run.outcome(0), BackendOutcome::Success);
     assert_eq!(run.reader.spent().cost, Some(0.02));
     assert_eq!(run.reader.spent().turns, Some(2));
     assert_eq!(run.reader.answer(), "It is ready.");
@@ -279,21 +284,22 @@ fn a_turn_after_the_result_makes_the_run_unfinished_again() {
 #[test]
 fn without_a_result_the_exit_and_standard_error_decide() {
     let judge = |stream: &str, ending, stderr: &str| {
-        Run::stream(stream).reader.outcome(&Exit { ending, stopped: None }, stderr)
+        Run::stream(stream).reader.outcome(&BackendExit { ending, stopped: None }, stderr)
     };
-    let crash = |ending, message: &str| Outcome::Crash { ending, message: message.to_owned() };
-    let code = Ending::Code;
-    assert_eq!(judge("", Ending::NotFound, ""), Outcome::NotInstalled);
-    assert_eq!(judge("\n \n", code(0), ""), Outcome::NoOutput);
+    let crash =
+        |ending, message: &str| BackendOutcome::Crash { ending, message: message.to_owned() };
+    let code = ProcessEnding::Code;
+    assert_eq!(judge("", ProcessEnding::NotFound, ""), BackendOutcome::NotInstalled);
+    assert_eq!(judge("\n \n", code(0), ""), BackendOutcome::NoOutput);
     assert_eq!(judge("", code(1), ""), crash(code(1), "it gave no reason"));
     assert_eq!(judge("", code(1), "Error: bad flag\n"), crash(code(1), "Error: bad flag"));
     assert_eq!(judge("", code(1), "Invalid API key").word(), "not_logged_in");
-    let malformed = Outcome::Malformed { message: "All done.".into() };
+    let malformed = BackendOutcome::Malformed { message: "All done.".into() };
     assert_eq!(judge("All done.\n", code(0), ""), malformed);
     let killed = fixture!("killed");
     assert_eq!(
-        judge(killed, Ending::Signal(9), ""),
-        crash(Ending::Signal(9), "it died while it worked")
+        judge(killed, ProcessEnding::Signal(9), ""),
+        crash(ProcessEnding::Signal(9), "it died while it worked")
     );
     assert_eq!(judge(killed, code(0), ""), crash(code(0), "it did not say that it was done"));
     // The model's failure was told, and then the result was lost.
@@ -311,7 +317,7 @@ fn a_result_is_read_whatever_its_other_fields_have_become() {
         .replace(r#""permission_denials":[]"#, r#""permission_denials":{"count":0}"#)
         .replace(r#""num_turns":3"#, r#""num_turns":"three""#);
     let mut run = Run::stream(&odd);
-    assert_eq!(run.outcome(0), Outcome::Success);
+    assert_eq!(run.outcome(0), BackendOutcome::Success);
     assert_eq!(run.reader.spent().turns, None);
 }
 
@@ -343,13 +349,13 @@ fn any_value_in_any_place_of_a_result_costs_only_that_field() {
 fn half_a_surrogate_pair_and_bytes_that_are_no_text_do_not_lose_the_result() {
     let cut = fixture!("edit").replace(r#""result":"All done.""#, r#""result":"cut \ud83d""#);
     let mut run = Run::stream(&cut);
-    assert_eq!(run.outcome(0), Outcome::Success);
+    assert_eq!(run.outcome(0), BackendOutcome::Success);
     assert_eq!(run.reader.answer(), "cut \u{fffd}");
     let mut bytes = fixture!("edit").as_bytes().to_vec();
     let at = fixture!("edit").rfind("All done.").unwrap();
     bytes[at] = 0xFF;
     let mut run = Run::of(&request(), &bytes);
-    assert_eq!(run.outcome(0), Outcome::Success);
+    assert_eq!(run.outcome(0), BackendOutcome::Success);
     assert_eq!(run.reader.answer(), "\u{fffd}ll done.");
 }
 
@@ -359,10 +365,10 @@ fn what_is_huge_is_kept_in_part_and_says_so() {
     let result = json!({"type": "user", "message": {"content": [
         {"type": "tool_result", "tool_use_id": "t", "content": long}]}});
     let run = Run::stream(&result.to_string());
-    let Event::ToolResult { text, .. } = &run.events[0] else { panic!("{:?}", run.events) };
+    let BackendEvent::ToolResult { text, .. } = &run.events[0] else { panic!("{:?}", run.events) };
     assert!(text.len() < 70_000 && text.ends_with("more bytes are in the log)"));
     let run = Run::stream(&long);
-    let Event::Unknown(text) = &run.events[0] else { panic!("{:?}", run.events) };
+    let BackendEvent::Unknown(text) = &run.events[0] else { panic!("{:?}", run.events) };
     assert!(text.len() < 70_000 && text.ends_with("more bytes are in the log)"));
     let answer = json!({"type": "assistant", "message": {"id": "m", "content": [
         {"type": "text", "text": "é".repeat(600_000) + "<TASK_DONE>"}]}});
@@ -384,8 +390,8 @@ fn what_is_not_known_is_kept_as_it_came() {
         "7",
     ] {
         let mut run = Run::stream(line);
-        assert_eq!(run.events, [Event::Unknown(line.to_owned())]);
-        assert_ne!(run.outcome(0), Outcome::Success);
+        assert_eq!(run.events, [BackendEvent::Unknown(line.to_owned())]);
+        assert_ne!(run.outcome(0), BackendOutcome::Success);
     }
 }
 
@@ -396,7 +402,7 @@ proptest! {
         code in 0..3,
     ) {
         let mut run = Run::of(&request(), &bytes);
-        prop_assert_ne!(run.outcome(code), Outcome::Success);
+        prop_assert_ne!(run.outcome(code), BackendOutcome::Success);
     }
 
     #[test]
@@ -421,6 +427,6 @@ proptest! {
         let whole = cut.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
         let is_result = whole.is_some_and(|line| line["type"] == "result");
         let mut run = Run::of(&request(), &stream.as_bytes()[..at]);
-        prop_assert!(run.outcome(code) != Outcome::Success || is_result);
+        prop_assert!(run.outcome(code) != BackendOutcome::Success || is_result);
     }
 }

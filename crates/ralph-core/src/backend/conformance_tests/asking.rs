@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 
 /// Everything that goes to standard input, in a run that goes like the `edit` stream.
-fn written(kind: BackendKind, driver: &dyn Driver, request: &Request<'_>) -> String {
+fn written(kind: BackendKind, driver: &dyn BackendDriver, request: &BackendRequest<'_>) -> String {
     let mut out = driver.invocation(request).stdin.into_bytes();
     let mut reader = driver.reader(request);
     out.extend(reader.outgoing());
@@ -19,7 +19,7 @@ fn written(kind: BackendKind, driver: &dyn Driver, request: &Request<'_>) -> Str
 }
 
 /// The words that the program gets to read, out of the protocol around them.
-fn words(kind: BackendKind, driver: &dyn Driver, request: &Request<'_>) -> String {
+fn words(kind: BackendKind, driver: &dyn BackendDriver, request: &BackendRequest<'_>) -> String {
     let written = written(kind, driver, request);
     if kind != BackendKind::Acp {
         return written;
@@ -35,22 +35,22 @@ fn words(kind: BackendKind, driver: &dyn Driver, request: &Request<'_>) -> Strin
 fn a_prompt_is_never_a_command_of_the_program() {
     for (kind, driver) in drivers() {
         for prompt in ["/compact and go", " \n/clear", "/etc/hosts has a typo"] {
-            let words = words(kind, driver, &Request { prompt, ..request() });
+            let words = words(kind, driver, &BackendRequest { prompt, ..request() });
             assert!(!words.trim_start().starts_with('/'), "{}: {words}", driver.name());
             assert!(words.ends_with(prompt), "{}: {words}", driver.name());
         }
         let prompt = "fix /etc/hosts";
-        assert_eq!(words(kind, driver, &Request { prompt, ..request() }), prompt);
+        assert_eq!(words(kind, driver, &BackendRequest { prompt, ..request() }), prompt);
     }
 }
 
 #[test]
 fn a_compaction_is_the_programs_own_command_on_the_same_session() {
     for (kind, driver) in drivers().filter(|(_, driver)| driver.supports().compaction) {
-        let session = Session::Compact { id: "sess-1", before: Spent::default() };
+        let session = SessionStart::Compact { id: "sess-1", before: RunUsage::default() };
         let name = driver.name();
         for (prompt, command) in [("keep the plan", "/compact keep the plan"), ("", "/compact")] {
-            let asked = Request { prompt, session: session.clone(), ..request() };
+            let asked = BackendRequest { prompt, session: session.clone(), ..request() };
             assert_eq!(words(kind, driver, &asked), command, "{name}");
             let run = driver.invocation(&asked);
             let all = format!("{} {}", run.args.join(" "), written(kind, driver, &asked));
@@ -69,7 +69,7 @@ fn no_prompt_and_no_secret_is_an_argument() {
     let system = "q".repeat(300_000);
     for (kind, driver) in drivers() {
         let request =
-            Request { prompt: &prompt, system: Some(&system), mcp: Some(&mcp), ..request() };
+            BackendRequest { prompt: &prompt, system: Some(&system), mcp: Some(&mcp), ..request() };
         let run = driver.invocation(&request);
         assert!(words(kind, driver, &request).ends_with(&prompt), "{}", driver.name());
         for arg in run.args.iter().chain(run.env.iter().map(|(_, value)| value)) {
@@ -87,26 +87,27 @@ fn what_is_supported_is_asked_for() {
     for (kind, driver) in drivers() {
         let schema = json!({ "type": "object", "properties": {} });
         let mcp = json!({ "mcpServers": { "lab": { "command": "lab-mcp" } } });
-        let asked =
-            |request: &Request<'_>| (driver.invocation(request), written(kind, driver, request));
+        let asked = |request: &BackendRequest<'_>| {
+            (driver.invocation(request), written(kind, driver, request))
+        };
         let plain = asked(&request());
         let supports = driver.supports();
-        let before = Spent::default();
+        let before = RunUsage::default();
         let requests = [
             (
                 supports.resume,
-                Request { session: Session::Resume { id: "s-1", before }, ..request() },
+                BackendRequest { session: SessionStart::Resume { id: "s-1", before }, ..request() },
             ),
-            (supports.schema, Request { schema: Some(&schema), ..request() }),
-            (supports.mcp, Request { mcp: Some(&mcp), ..request() }),
-            (supports.max_turns, Request { max_turns: Some(3), ..request() }),
-            (supports.budget, Request { budget: Some(1.5), ..request() }),
-            (true, Request { model: Some("some/model"), ..request() }),
-            (true, Request { system: Some("be brief"), ..request() }),
+            (supports.schema, BackendRequest { schema: Some(&schema), ..request() }),
+            (supports.mcp, BackendRequest { mcp: Some(&mcp), ..request() }),
+            (supports.max_turns, BackendRequest { max_turns: Some(3), ..request() }),
+            (supports.budget, BackendRequest { budget: Some(1.5), ..request() }),
+            (true, BackendRequest { model: Some("some/model"), ..request() }),
+            (true, BackendRequest { system: Some("be brief"), ..request() }),
             // A program that only a template describes cannot be told.
             (
                 kind != BackendKind::Command,
-                Request { permissions: Permissions::ReadOnly, ..request() },
+                BackendRequest { permissions: BackendPermissions::ReadOnly, ..request() },
             ),
         ];
         for (supported, request) in requests {
@@ -118,7 +119,7 @@ fn what_is_supported_is_asked_for() {
 #[test]
 fn instructions_are_beside_the_prompt_where_that_is_supported_and_else_in_it() {
     for (kind, driver) in drivers() {
-        let asked = Request { system: Some("be brief"), ..request() };
+        let asked = BackendRequest { system: Some("be brief"), ..request() };
         let beside = !words(kind, driver, &asked).contains("be brief");
         assert_eq!(beside, driver.supports().system, "{}", driver.name());
     }

@@ -9,7 +9,7 @@ fn no_part_of_a_good_stream_is_a_success() {
     for (kind, driver) in talkative() {
         let stream = edit(kind).trim_end().as_bytes();
         for end in 0..stream.len() {
-            let outcome = outcome(driver, &stream[..end], Exit::code(0));
+            let outcome = outcome(driver, &stream[..end], BackendExit::code(0));
             let word = outcome.word();
             assert!(
                 matches!(word, "crash" | "malformed" | "no_output"),
@@ -24,7 +24,7 @@ fn no_part_of_a_good_stream_is_a_success() {
 fn a_line_that_is_not_whole_is_malformed() {
     for (kind, driver) in drivers() {
         let stream = edit(kind).trim_end().as_bytes();
-        let cut = outcome(driver, &stream[..stream.len() - 5], Exit::code(0));
+        let cut = outcome(driver, &stream[..stream.len() - 5], BackendExit::code(0));
         assert_eq!(cut.word(), "malformed", "{}", driver.name());
     }
 }
@@ -35,13 +35,17 @@ fn garbage_and_silence_have_words_of_their_own() {
         let name = driver.name();
         let garbage = b"\xff\xfe{\"a\": \n\x00\x00\n[1,2]\nno json\n";
         let (mut reader, events) = read(driver, &request(), garbage);
-        let kept = events.iter().filter(|event| matches!(event, Event::Unknown(_))).count();
+        let kept = events.iter().filter(|event| matches!(event, BackendEvent::Unknown(_))).count();
         assert!(kept >= 4 && kept == events.len(), "{name}: {events:?}");
-        assert_eq!(reader.outcome(&Exit::code(0), "").word(), "malformed", "{name}");
-        assert_eq!(outcome(driver, garbage, Exit::code(1)).word(), "crash", "{name}");
-        assert_eq!(outcome(driver, b"", Exit::code(0)), Outcome::NoOutput, "{name}");
-        assert_eq!(outcome(driver, b"\n \n", Exit::code(0)), Outcome::NoOutput, "{name}");
-        assert_eq!(outcome(driver, b"", Exit::code(1)).word(), "crash", "{name}");
+        assert_eq!(reader.outcome(&BackendExit::code(0), "").word(), "malformed", "{name}");
+        assert_eq!(outcome(driver, garbage, BackendExit::code(1)).word(), "crash", "{name}");
+        assert_eq!(outcome(driver, b"", BackendExit::code(0)), BackendOutcome::NoOutput, "{name}");
+        assert_eq!(
+            outcome(driver, b"\n \n", BackendExit::code(0)),
+            BackendOutcome::NoOutput,
+            "{name}"
+        );
+        assert_eq!(outcome(driver, b"", BackendExit::code(1)).word(), "crash", "{name}");
     }
 }
 
@@ -53,7 +57,7 @@ proptest! {
     ) {
         for (_, driver) in talkative() {
             let stream = lines.join(&b'\n');
-            prop_assert_ne!(outcome(driver, &stream, Exit::code(code)), Outcome::Success);
+            prop_assert_ne!(outcome(driver, &stream, BackendExit::code(code)), BackendOutcome::Success);
         }
     }
 
@@ -76,10 +80,10 @@ proptest! {
             .filter_map(|(line, keep)| keep.then_some(line))
             .collect();
         let (mut reader, _) = read(driver, &request(), &lines.join(&b'\n'));
-        let outcome = reader.outcome(&Exit::code(row.exit), "");
+        let outcome = reader.outcome(&BackendExit::code(row.exit), "");
         prop_assert!(!outcome.to_string().is_empty());
         let is_good = row.exit == 0 || row.kind == BackendKind::Command;
-        prop_assert!(is_good || outcome != Outcome::Success);
+        prop_assert!(is_good || outcome != BackendOutcome::Success);
     }
 
     #[test]
@@ -102,7 +106,7 @@ proptest! {
             for kind in known.iter().chain([&kind]) {
                 let line = format!("{{\"type\":\"{kind}\",{}}}", fields.join(","));
                 let (mut reader, _) = read(driver, &request(), line.as_bytes());
-                let _ = reader.outcome(&Exit::code(1), "").to_string();
+                let _ = reader.outcome(&BackendExit::code(1), "").to_string();
             }
         }
     }

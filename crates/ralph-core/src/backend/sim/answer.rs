@@ -2,53 +2,53 @@
 
 use serde_json::{Map, Value, json};
 
-use super::op::Shape;
-use super::scenario::{Claim, ClaimStep, Form};
+use super::op::AnswerShape;
+use super::scenario::{ClaimForm, ClaimStep, SimClaim};
 
 /// Facts about a run that go into its handoff.
-pub(super) struct Facts<'a> {
+pub(super) struct HandoffFacts<'a> {
     pub(super) task: &'a str,
     /// Files and what was done to them.
     pub(super) touched: &'a [(String, &'static str)],
-    pub(super) shape: Shape,
+    pub(super) shape: AnswerShape,
 }
 
-pub(super) struct Said {
+pub(super) struct RenderedAnswer {
     pub(super) text: String,
     pub(super) structured: Option<Value>,
 }
 
 /// The answer that makes this claim.
-pub(super) fn claim(step: &ClaimStep, facts: &Facts<'_>) -> Said {
+pub(super) fn claim(step: &ClaimStep, facts: &HandoffFacts<'_>) -> RenderedAnswer {
     let form = match (step.form, facts.shape) {
-        (Form::Auto, Shape::Structured) => Form::Structured,
-        (Form::Auto, Shape::Free) => Form::Marker,
+        (ClaimForm::Auto, AnswerShape::Structured) => ClaimForm::Structured,
+        (ClaimForm::Auto, AnswerShape::Free) => ClaimForm::Marker,
         (form, _) => form,
     };
     let prose = prose(step, facts);
-    if step.claim == Claim::None {
-        return Said { text: prose, structured: None };
+    if step.claim == SimClaim::None {
+        return RenderedAnswer { text: prose, structured: None };
     }
     match form {
-        Form::Auto | Form::Marker => {
+        ClaimForm::Auto | ClaimForm::Marker => {
             let text = match step.claim {
-                Claim::Done => format!("{prose}\n\n<TASK_DONE>"),
-                Claim::Blocked => {
+                SimClaim::Done => format!("{prose}\n\n<TASK_DONE>"),
+                SimClaim::Blocked => {
                     let why = why(step).replace('"', "'");
                     format!("{prose}\n\n<TASK_BLOCKED reason=\"{why}\">")
                 }
-                Claim::NotComplete | Claim::None => prose,
+                SimClaim::NotComplete | SimClaim::None => prose,
             };
-            Said { text, structured: None }
+            RenderedAnswer { text, structured: None }
         }
-        Form::Json => {
+        ClaimForm::Json => {
             let handoff = handoff(step, facts, &prose);
             let text = format!("{prose}\n\n```json\n{handoff:#}\n```");
-            Said { text, structured: None }
+            RenderedAnswer { text, structured: None }
         }
-        Form::Structured => {
+        ClaimForm::Structured => {
             let handoff = handoff(step, facts, &prose);
-            Said { text: handoff.to_string(), structured: Some(handoff) }
+            RenderedAnswer { text: handoff.to_string(), structured: Some(handoff) }
         }
     }
 }
@@ -57,19 +57,19 @@ fn why(step: &ClaimStep) -> &str {
     step.why.as_deref().unwrap_or("the scenario says so")
 }
 
-fn prose(step: &ClaimStep, facts: &Facts<'_>) -> String {
+fn prose(step: &ClaimStep, facts: &HandoffFacts<'_>) -> String {
     let task = facts.task;
     match step.claim {
-        Claim::Done => format!("Finished {task}."),
-        Claim::Blocked => format!("I cannot go on with {task}: {}.", why(step)),
-        Claim::NotComplete => format!("A part of {task} is left to do: {}.", why(step)),
-        Claim::None => format!("That is all for {task}."),
+        SimClaim::Done => format!("Finished {task}."),
+        SimClaim::Blocked => format!("I cannot go on with {task}: {}.", why(step)),
+        SimClaim::NotComplete => format!("A part of {task} is left to do: {}.", why(step)),
+        SimClaim::None => format!("That is all for {task}."),
     }
 }
 
 /// A handoff with every field that one needs, and the scenario's own fields on top.
-fn handoff(step: &ClaimStep, facts: &Facts<'_>, prose: &str) -> Value {
-    let done = step.claim == Claim::Done;
+fn handoff(step: &ClaimStep, facts: &HandoffFacts<'_>, prose: &str) -> Value {
+    let done = step.claim == SimClaim::Done;
     let files: Vec<Value> = facts
         .touched
         .iter()
@@ -104,7 +104,7 @@ fn handoff(step: &ClaimStep, facts: &Facts<'_>, prose: &str) -> Value {
             "{prose} This was written by the simulated backend, which follows a scenario."
         )),
     );
-    if step.claim == Claim::Blocked {
+    if step.claim == SimClaim::Blocked {
         put("request_human_review", json!({ "needed": true, "reason": why(step) }));
     }
     for (name, value) in &step.handoff {

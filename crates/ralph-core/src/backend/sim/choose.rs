@@ -1,7 +1,7 @@
 //! Choice of the rule for a prompt, with the task and the number of the attempt.
 
 use super::fault::hash;
-use super::scenario::{Rule, Scenario, Step};
+use super::scenario::{Scenario, ScenarioRule, ScenarioStep};
 
 /// The header below which a prompt names its task.
 const TASK_SECTION: &str = "## Current Task";
@@ -11,8 +11,8 @@ pub const COMPACT: &str = "/compact";
 
 /// Rule chosen for a prompt, with its task and its attempt.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
-    pub rule: Rule,
+pub struct ChosenRule {
+    pub rule: ScenarioRule,
     /// The name of the counter of its attempts.
     pub counter: String,
     /// Number of the attempt, counted from 1.
@@ -22,7 +22,11 @@ pub struct Choice {
 }
 
 /// The first rule that fits. `counted` says how often a counter was used before.
-pub fn choose(scenario: &Scenario, prompt: &str, counted: &mut dyn FnMut(&str) -> u64) -> Choice {
+pub fn choose(
+    scenario: &Scenario,
+    prompt: &str,
+    counted: &mut dyn FnMut(&str) -> u64,
+) -> ChosenRule {
     let task = task_of(prompt).unwrap_or("none").to_owned();
     let compacting = is_compaction(prompt);
     for rule in &scenario.rules {
@@ -40,18 +44,18 @@ pub fn choose(scenario: &Scenario, prompt: &str, counted: &mut dyn FnMut(&str) -
         let counter = counter(rule, &task);
         let attempt = counted(&counter).saturating_add(1);
         if rule.attempt.contains(attempt) {
-            return Choice { rule: rule.clone(), counter, attempt, task };
+            return ChosenRule { rule: rule.clone(), counter, attempt, task };
         }
     }
     let step = if compacting {
-        Step::Compact(90, 20)
+        ScenarioStep::Compact(90, 20)
     } else {
-        Step::Say("No rule of the scenario is for this prompt.".into())
+        ScenarioStep::Say("No rule of the scenario is for this prompt.".into())
     };
-    let rule = Rule { steps: vec![step], ..Rule::default() };
+    let rule = ScenarioRule { steps: vec![step], ..ScenarioRule::default() };
     let counter = counter(&rule, &task);
     let attempt = counted(&counter).saturating_add(1);
-    Choice { rule, counter, attempt, task }
+    ChosenRule { rule, counter, attempt, task }
 }
 
 /// Whether a prompt asks for a compaction.
@@ -61,7 +65,7 @@ pub(super) fn is_compaction(prompt: &str) -> bool {
 
 /// Rules with the same condition count together, for each task on its own. The name is short and
 /// has only letters, digits, `-` and `_`, so that it can be a file's.
-fn counter(rule: &Rule, task: &str) -> String {
+fn counter(rule: &ScenarioRule, task: &str) -> String {
     let mut parts = vec![task, "task"];
     parts.extend(rule.task.iter().map(String::as_str));
     parts.push("when");

@@ -3,23 +3,31 @@
 use serde_json::{Value, json};
 
 use super::answer;
-use super::choose::{Choice, is_compaction};
-use super::fault::{After, Fault, hash, strike};
-use super::line::{Finished, Line, Verdict};
-use super::op::{Access, Ask, Op, Performance, Shape};
-use super::scenario::{Act, Answer, Chance, Failure, Garbage, Scenario, Sigterm, Spawn, Step};
-use crate::backend::{CompactionTrigger, Context, LimitStatus, Usage};
+use super::choose::{ChosenRule, is_compaction};
+use super::fault::{Fault, FaultContinuation, hash, strike};
+use super::line::{SimFinish, SimLine, SimVerdict};
+use super::op::{AnswerShape, SimAccess, SimInvocation, SimOperation, SimPerformance};
+use super::scenario::{
+    ChanceFaults, GarbageOutput, Scenario, ScenarioStep, SigtermReaction, SimAnswer, SimFailure,
+    SimSpawn, ToolAction,
+};
+use crate::backend::{CompactionTrigger, ContextFill, LimitStatus, TokenUsage};
 
 /// Expand the chosen rule into the operations of a run.
-pub fn expand(scenario: &Scenario, choice: &Choice, prompt: &str, ask: &Ask) -> Performance {
+pub fn expand(
+    scenario: &Scenario,
+    choice: &ChosenRule,
+    prompt: &str,
+    ask: &SimInvocation,
+) -> SimPerformance {
     let mut steps = choice.rule.steps.clone();
-    if choice.rule.chance == Chance::Faults
+    if choice.rule.chance == ChanceFaults::Faults
         && !is_compaction(prompt)
         && let Some((at, fault)) = strike(&scenario.chaos, &choice.task, choice.attempt, &steps)
     {
-        steps.insert(at.min(steps.len()), Step::Fault(fault));
+        steps.insert(at.min(steps.len()), ScenarioStep::Fault(fault));
     }
-    let mut run = Run {
+    let mut run = SimRun {
         choice,
         ask,
         window: scenario.window,
@@ -38,30 +46,30 @@ pub fn expand(scenario: &Scenario, choice: &Choice, prompt: &str, ask: &Ask) -> 
     let session = ask.resume.clone().unwrap_or_else(|| {
         format!("sim-{:016x}", hash(&[&choice.counter, &choice.attempt.to_string()]))
     });
-    run.line(Line::Started { session, model: ask.model.clone() });
+    run.line(SimLine::Started { session, model: ask.model.clone() });
     run.steps(&steps);
     if run.code.is_none() {
-        run.finish(Verdict::Success, None);
+        run.finish(SimVerdict::Success, None);
     }
     let code = run.code.unwrap_or(0);
-    run.ops.push(Op::Exit(code));
-    Performance { ops: run.ops, silent_after: choice.rule.silent_after, sigterm: run.sigterm }
+    run.ops.push(SimOperation::Exit(code));
+    SimPerformance { ops: run.ops, silent_after: choice.rule.silent_after, sigterm: run.sigterm }
 }
 
 /// Continuation after a step: the next step, or the end of the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Flow {
+enum StepContinuation {
     Next,
     Over,
 }
 
-struct Run<'a> {
-    choice: &'a Choice,
-    ask: &'a Ask,
+struct SimRun<'a> {
+    choice: &'a ChosenRule,
+    ask: &'a SimInvocation,
     window: u64,
     trigger: CompactionTrigger,
-    ops: Vec<Op>,
-    sigterm: Sigterm,
+    ops: Vec<SimOperation>,
+    sigterm: SigtermReaction,
     /// Files that were named so far, for the handoff.
     touched: Vec<(String, &'static str)>,
     turns: u64,
@@ -71,14 +79,14 @@ struct Run<'a> {
     code: Option<i32>,
 }
 
-impl Run<'_> {
-    fn line(&mut self, line: Line) {
-        self.ops.push(Op::Line(line));
+impl SimRun<'_> {
+    fn line(&mut self, line: SimLine) {
+        self.ops.push(SimOperation::Line(line));
     }
 
     fn text(&mut self, text: &str) {
         let text = self.fill(text);
-        self.line(Line::Text { text });
+        self.line(SimLine::Text { text });
     }
 
     /// Put the task and the attempt in.
@@ -96,61 +104,69 @@ impl Run<'_> {
         serde_json::from_str(&self.fill(&data.to_string())).ok()
     }
 
-    fn finish(&mut self, verdict: Verdict, structured: Option<Value>) {
-        if verdict == Verdict::Success {
+    fn finish(&mut self, verdict: SimVerdict, structured: Option<Value>) {
+        if verdict == SimVerdict::Success {
             self.turns += 1;
         }
         let (message, status) = (None, None);
-        self.finished(Finished { result: verdict, turns: self.turns, status, message, structured });
+        self.finished(SimFinish {
+            result: verdict,
+            turns: self.turns,
+            status,
+            message,
+            structured,
+        });
     }
 
-    fn finished(&mut self, finished: Finished) {
-        self.code = Some(i32::from(finished.result != Verdict::Success));
-        self.line(Line::Finished(finished));
+    fn finished(&mut self, finished: SimFinish) {
+        self.code = Some(i32::from(finished.result != SimVerdict::Success));
+        self.line(SimLine::Finished(finished));
     }
 
-    fn steps(&mut self, steps: &[Step]) -> Flow {
+    fn steps(&mut self, steps: &[ScenarioStep]) -> StepContinuation {
         for (at, step) in steps.iter().enumerate() {
             let flow = match step {
-                Step::Fault(fault) => self.fault(*fault, steps.get(at + 1..).unwrap_or_default()),
+                ScenarioStep::Fault(fault) => {
+                    self.fault(*fault, steps.get(at + 1..).unwrap_or_default())
+                }
                 step => self.step(step),
             };
-            if flow == Flow::Over {
-                return Flow::Over;
+            if flow == StepContinuation::Over {
+                return StepContinuation::Over;
             }
         }
-        Flow::Next
+        StepContinuation::Next
     }
 
-    fn fault(&mut self, fault: Fault, rest: &[Step]) -> Flow {
+    fn fault(&mut self, fault: Fault, rest: &[ScenarioStep]) -> StepContinuation {
         if fault == Fault::Stubborn {
-            self.sigterm = Sigterm::Ignored;
+            self.sigterm = SigtermReaction::Ignored;
         }
         let (steps, after) = fault.steps(rest);
         // The steps of a fault hold no fault.
         for step in &steps {
-            if self.step(step) == Flow::Over {
-                return Flow::Over;
+            if self.step(step) == StepContinuation::Over {
+                return StepContinuation::Over;
             }
         }
         match after {
-            After::GoOn => Flow::Next,
-            After::End => Flow::Over,
+            FaultContinuation::GoOn => StepContinuation::Next,
+            FaultContinuation::End => StepContinuation::Over,
         }
     }
 
-    fn step(&mut self, step: &Step) -> Flow {
+    fn step(&mut self, step: &ScenarioStep) -> StepContinuation {
         match step {
-            Step::Say(text) => self.text(text),
-            Step::Think(text) => {
+            ScenarioStep::Say(text) => self.text(text),
+            ScenarioStep::Think(text) => {
                 let text = self.fill(text);
-                self.line(Line::Thinking { text });
+                self.line(SimLine::Thinking { text });
             }
-            Step::Act(act) => return self.act(act),
-            Step::Half { path, text } => self.half(path, text),
-            Step::Answer(answer) => self.answer(answer),
-            Step::Claim(claim) => {
-                let facts = answer::Facts {
+            ScenarioStep::Act(act) => return self.act(act),
+            ScenarioStep::Half { path, text } => self.half(path, text),
+            ScenarioStep::Answer(answer) => self.answer(answer),
+            ScenarioStep::Claim(claim) => {
+                let facts = answer::HandoffFacts {
                     task: &self.choice.task,
                     touched: &self.touched,
                     shape: self.ask.shape,
@@ -158,98 +174,108 @@ impl Run<'_> {
                 let said = answer::claim(claim, &facts);
                 self.text(&said.text);
                 let structured = said.structured.and_then(|data| self.fill_data(&data));
-                self.finish(Verdict::Success, structured);
+                self.finish(SimVerdict::Success, structured);
             }
-            Step::Fail(failure) => self.fail(failure),
-            Step::Garbage(garbage) => self.ops.push(Op::Bytes(bytes_of(*garbage).to_vec())),
-            Step::Raw(text) => {
+            ScenarioStep::Fail(failure) => self.fail(failure),
+            ScenarioStep::Garbage(garbage) => {
+                self.ops.push(SimOperation::Bytes(bytes_of(*garbage).to_vec()))
+            }
+            ScenarioStep::Raw(text) => {
                 let line = self.fill(text) + "\n";
-                self.ops.push(Op::Bytes(line.into_bytes()));
+                self.ops.push(SimOperation::Bytes(line.into_bytes()));
             }
-            Step::Flood(lines) => self.ops.push(Op::Flood(*lines)),
-            Step::Giant(bytes) => self.ops.push(Op::Giant(*bytes)),
-            Step::Stderr(text) => self.ops.push(Op::Stderr(self.fill(text) + "\n")),
-            Step::Sleep(time) => self.ops.push(Op::Sleep(*time)),
-            Step::Hold(path) => self.ops.push(Op::Hold(self.fill(path))),
-            Step::Spawn(spawn) => {
+            ScenarioStep::Flood(lines) => self.ops.push(SimOperation::Flood(*lines)),
+            ScenarioStep::Giant(bytes) => self.ops.push(SimOperation::Giant(*bytes)),
+            ScenarioStep::Stderr(text) => {
+                self.ops.push(SimOperation::Stderr(self.fill(text) + "\n"))
+            }
+            ScenarioStep::Sleep(time) => self.ops.push(SimOperation::Sleep(*time)),
+            ScenarioStep::Hold(path) => self.ops.push(SimOperation::Hold(self.fill(path))),
+            ScenarioStep::Spawn(spawn) => {
                 let command = self.fill(&spawn.command);
-                self.ops.push(Op::Spawn(Spawn { command, ..spawn.clone() }));
+                self.ops.push(SimOperation::Spawn(SimSpawn { command, ..spawn.clone() }));
             }
-            Step::Hang => self.ops.push(Op::Hang),
-            Step::Signal(signal) => self.ops.push(Op::Signal(*signal)),
-            Step::Exit(code) => {
+            ScenarioStep::Hang => self.ops.push(SimOperation::Hang),
+            ScenarioStep::Signal(signal) => self.ops.push(SimOperation::Signal(*signal)),
+            ScenarioStep::Exit(code) => {
                 self.code = Some(*code);
-                return Flow::Over;
+                return StepContinuation::Over;
             }
-            Step::Fault(_) => {}
+            ScenarioStep::Fault(_) => {}
             report => return self.report(report),
         }
         match self.ops.last() {
-            Some(Op::Hang | Op::Signal(_) | Op::Flood(None)) => {
+            Some(SimOperation::Hang | SimOperation::Signal(_) | SimOperation::Flood(None)) => {
                 // Nothing can come after these; the code is never seen.
                 self.code = self.code.or(Some(0));
-                Flow::Over
+                StepContinuation::Over
             }
-            _ => Flow::Next,
+            _ => StepContinuation::Next,
         }
     }
 
     /// Perform a step that only reports something, such as tokens, costs or retries.
-    fn report(&mut self, step: &Step) -> Flow {
+    fn report(&mut self, step: &ScenarioStep) -> StepContinuation {
         let window = self.window;
         let tokens = |percent: u64| window.saturating_mul(percent) / 100;
         match step {
-            Step::Usage(input, cached, output) => {
-                self.line(Line::Usage(Usage { input: *input, cached: *cached, output: *output }));
+            ScenarioStep::Usage(input, cached, output) => {
+                self.line(SimLine::Usage(TokenUsage {
+                    input: *input,
+                    cached: *cached,
+                    output: *output,
+                }));
             }
-            Step::Cost(usd) => {
-                self.line(Line::Cost { usd: *usd });
+            ScenarioStep::Cost(usd) => {
+                self.line(SimLine::Cost { usd: *usd });
                 if self.ask.budget.is_some_and(|budget| *usd > budget) {
-                    self.finish(Verdict::Budget, None);
-                    return Flow::Over;
+                    self.finish(SimVerdict::Budget, None);
+                    return StepContinuation::Over;
                 }
             }
-            Step::Context(trace) => {
+            ScenarioStep::Context(trace) => {
                 for percent in trace {
-                    self.line(Line::Context(Context {
+                    self.line(SimLine::Context(ContextFill {
                         used: tokens(*percent),
                         window: Some(window),
                     }));
                 }
             }
-            Step::Compact(from, to) => {
+            ScenarioStep::Compact(from, to) => {
                 let (before, after) = (tokens(*from), tokens(*to));
-                self.line(Line::Compacted { trigger: self.trigger, before, after });
-                self.line(Line::Context(Context { used: after, window: Some(window) }));
+                self.line(SimLine::Compacted { trigger: self.trigger, before, after });
+                self.line(SimLine::Context(ContextFill { used: after, window: Some(window) }));
             }
-            Step::CompactionFails(reason) => {
-                self.line(Line::CompactionFailed { reason: reason.clone() });
+            ScenarioStep::CompactionFails(reason) => {
+                self.line(SimLine::CompactionFailed { reason: reason.clone() });
             }
-            Step::Retry(reason) => {
+            ScenarioStep::Retry(reason) => {
                 self.retries += 1;
                 let (attempt, reason) = (self.retries, reason.clone());
-                self.line(Line::Retry { attempt, of: Some(10), delay_ms: Some(1000), reason });
+                self.line(SimLine::Retry { attempt, of: Some(10), delay_ms: Some(1000), reason });
             }
-            Step::Limit(limit, resets_in) => self.ops.push(Op::Limit(*limit, *resets_in)),
-            Step::Denied(tool, reason) => {
-                self.line(Line::Denied { tool: tool.clone(), reason: reason.clone() });
+            ScenarioStep::Limit(limit, resets_in) => {
+                self.ops.push(SimOperation::Limit(*limit, *resets_in))
+            }
+            ScenarioStep::Denied(tool, reason) => {
+                self.line(SimLine::Denied { tool: tool.clone(), reason: reason.clone() });
             }
             _ => {}
         }
-        Flow::Next
+        StepContinuation::Next
     }
 
-    fn act(&mut self, act: &Act) -> Flow {
+    fn act(&mut self, act: &ToolAction) -> StepContinuation {
         if self.ask.max_turns.is_some_and(|most| self.turns >= most) {
-            self.finish(Verdict::MaxTurns, None);
-            return Flow::Over;
+            self.finish(SimVerdict::MaxTurns, None);
+            return StepContinuation::Over;
         }
         self.turns += 1;
         let act = self.filled(act);
         let (name, target) = call_of(&act);
-        if self.ask.access == Access::ReadOnly {
-            self.line(Line::Denied { tool: name.to_owned(), reason: Some(target.to_owned()) });
-            return Flow::Next;
+        if self.ask.access == SimAccess::ReadOnly {
+            self.line(SimLine::Denied { tool: name.to_owned(), reason: Some(target.to_owned()) });
+            return StepContinuation::Next;
         }
         let (id, call) = self.call(name, target);
         self.line(call);
@@ -257,15 +283,15 @@ impl Run<'_> {
             let how = if name == "delete" { "deleted" } else { "modified" };
             self.touched.push((target.to_owned(), how));
         }
-        self.ops.push(Op::Tool(id, act));
-        Flow::Next
+        self.ops.push(SimOperation::Tool(id, act));
+        StepContinuation::Next
     }
 
-    fn call(&mut self, name: &str, target: &str) -> (String, Line) {
+    fn call(&mut self, name: &str, target: &str) -> (String, SimLine) {
         self.tools += 1;
         let id = format!("tool-{}", self.tools);
         let field = if name == "shell" { "command" } else { "path" };
-        let call = Line::ToolCall {
+        let call = SimLine::ToolCall {
             id: id.clone(),
             name: name.to_owned(),
             input: json!({ field: target }),
@@ -278,53 +304,55 @@ impl Run<'_> {
         let (path, text) = (self.fill(path), self.fill(text));
         let (_, call) = self.call("write", &path);
         self.line(call);
-        self.ops.push(Op::Half(path, text));
+        self.ops.push(SimOperation::Half(path, text));
     }
 
-    fn filled(&self, act: &Act) -> Act {
+    fn filled(&self, act: &ToolAction) -> ToolAction {
         match act {
-            Act::Write { path, text, mode } => {
-                Act::Write { path: self.fill(path), text: self.fill(text), mode: *mode }
+            ToolAction::Write { path, text, mode } => {
+                ToolAction::Write { path: self.fill(path), text: self.fill(text), mode: *mode }
             }
-            Act::Append { path, text } => {
-                Act::Append { path: self.fill(path), text: self.fill(text) }
+            ToolAction::Append { path, text } => {
+                ToolAction::Append { path: self.fill(path), text: self.fill(text) }
             }
-            Act::Patch { path, find, with } => {
-                Act::Patch { path: self.fill(path), find: self.fill(find), with: self.fill(with) }
-            }
-            Act::Delete { path } => Act::Delete { path: self.fill(path) },
-            Act::Shell { command } => Act::Shell { command: self.fill(command) },
+            ToolAction::Patch { path, find, with } => ToolAction::Patch {
+                path: self.fill(path),
+                find: self.fill(find),
+                with: self.fill(with),
+            },
+            ToolAction::Delete { path } => ToolAction::Delete { path: self.fill(path) },
+            ToolAction::Shell { command } => ToolAction::Shell { command: self.fill(command) },
         }
     }
 
-    fn answer(&mut self, answer: &Answer) {
+    fn answer(&mut self, answer: &SimAnswer) {
         let structured = match answer {
-            Answer::Text(text) => {
+            SimAnswer::Text(text) => {
                 self.text(text);
                 None
             }
-            Answer::Data(data) => {
+            SimAnswer::Data(data) => {
                 self.text(&data.to_string());
-                self.fill_data(data).filter(|_| self.ask.shape == Shape::Structured)
+                self.fill_data(data).filter(|_| self.ask.shape == AnswerShape::Structured)
             }
         };
-        self.finish(Verdict::Success, structured);
+        self.finish(SimVerdict::Success, structured);
     }
 
-    fn fail(&mut self, failure: &Failure) {
+    fn fail(&mut self, failure: &SimFailure) {
         let (usual, status) = match failure.verdict {
-            Verdict::RateLimit => ("You have hit your limit.", None),
-            Verdict::NotLoggedIn => ("Not logged in. Run `sim login`.", Some(401)),
-            Verdict::ApiError => ("The model is overloaded.", Some(529)),
-            Verdict::MaxTurns => ("No turns are left.", None),
-            Verdict::ContextLimit => ("The prompt is too long.", None),
-            Verdict::Budget => ("The budget is used up.", None),
-            Verdict::Success => ("", None),
+            SimVerdict::RateLimit => ("You have hit your limit.", None),
+            SimVerdict::NotLoggedIn => ("Not logged in. Run `sim login`.", Some(401)),
+            SimVerdict::ApiError => ("The model is overloaded.", Some(529)),
+            SimVerdict::MaxTurns => ("No turns are left.", None),
+            SimVerdict::ContextLimit => ("The prompt is too long.", None),
+            SimVerdict::Budget => ("The budget is used up.", None),
+            SimVerdict::Success => ("", None),
         };
-        if failure.verdict == Verdict::RateLimit {
-            self.ops.push(Op::Limit(LimitStatus::Rejected, failure.resets_in));
+        if failure.verdict == SimVerdict::RateLimit {
+            self.ops.push(SimOperation::Limit(LimitStatus::Rejected, failure.resets_in));
         }
-        self.finished(Finished {
+        self.finished(SimFinish {
             result: failure.verdict,
             turns: self.turns,
             status: failure.status.or(status),
@@ -335,22 +363,22 @@ impl Run<'_> {
 }
 
 /// Return the tool name and the target of a tool call, for display.
-fn call_of(act: &Act) -> (&'static str, &str) {
+fn call_of(act: &ToolAction) -> (&'static str, &str) {
     match act {
-        Act::Write { path, .. } => ("write", path),
-        Act::Append { path, .. } => ("append", path),
-        Act::Patch { path, .. } => ("edit", path),
-        Act::Delete { path } => ("delete", path),
-        Act::Shell { command } => ("shell", command),
+        ToolAction::Write { path, .. } => ("write", path),
+        ToolAction::Append { path, .. } => ("append", path),
+        ToolAction::Patch { path, .. } => ("edit", path),
+        ToolAction::Delete { path } => ("delete", path),
+        ToolAction::Shell { command } => ("shell", command),
     }
 }
 
-fn bytes_of(garbage: Garbage) -> &'static [u8] {
+fn bytes_of(garbage: GarbageOutput) -> &'static [u8] {
     match garbage {
-        Garbage::Utf8 => b"\xff\xfe not text \xc3\x28\n",
-        Garbage::HalfJson => b"{\"event\":\"text\",\"te\n",
-        Garbage::Json => b"[1,{\"event\":\"no such event\"},null]\n",
-        Garbage::Binary => b"\x00\x01\x1b[2J\x07\x00\n",
-        Garbage::Cut => b"{\"event\":\"finished\",\"result\":\"succ",
+        GarbageOutput::Utf8 => b"\xff\xfe not text \xc3\x28\n",
+        GarbageOutput::HalfJson => b"{\"event\":\"text\",\"te\n",
+        GarbageOutput::Json => b"[1,{\"event\":\"no such event\"},null]\n",
+        GarbageOutput::Binary => b"\x00\x01\x1b[2J\x07\x00\n",
+        GarbageOutput::Cut => b"{\"event\":\"finished\",\"result\":\"succ",
     }
 }

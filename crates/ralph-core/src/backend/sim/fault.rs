@@ -5,9 +5,10 @@
 
 use std::time::Duration;
 
-use super::line::Verdict;
+use super::line::SimVerdict;
 use super::scenario::{
-    Act, Answer, Chaos, Claim, ClaimStep, Escape, Failure, Garbage, Signal, Spawn, Stdout, Step,
+    ChaosSettings, ClaimStep, EscapeMethod, GarbageOutput, ScenarioStep, SimAnswer, SimClaim,
+    SimFailure, SimSignal, SimSpawn, SpawnStdout, ToolAction,
 };
 use crate::word_enum::word_enum;
 
@@ -102,7 +103,7 @@ faults! {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum After {
+pub(super) enum FaultContinuation {
     /// The rest of the rule follows.
     GoOn,
     End,
@@ -111,74 +112,86 @@ pub(super) enum After {
 impl Fault {
     /// Return the steps of the fault, and whether the rule goes on after them.
     /// `rest` holds the steps that the fault interrupts.
-    pub(super) fn steps(self, rest: &[Step]) -> (Vec<Step>, After) {
+    pub(super) fn steps(self, rest: &[ScenarioStep]) -> (Vec<ScenarioStep>, FaultContinuation) {
         if let Some(steps) = self.passing() {
-            return (steps, After::GoOn);
+            return (steps, FaultContinuation::GoOn);
         }
-        let fail = |verdict| vec![Step::Fail(Failure::plain(verdict))];
-        let claim = |claim| vec![Step::Claim(ClaimStep::plain(claim))];
+        let fail = |verdict| vec![ScenarioStep::Fail(SimFailure::plain(verdict))];
+        let claim = |claim| vec![ScenarioStep::Claim(ClaimStep::plain(claim))];
         let steps = match self {
-            Self::Lie => claim(Claim::Done),
-            Self::Blocked => claim(Claim::Blocked),
-            Self::NotComplete => claim(Claim::NotComplete),
-            Self::Crash => vec![half(rest), Step::Signal(Signal::Kill)],
-            Self::Abort => vec![half(rest), Step::Signal(Signal::Abort)],
-            Self::EarlyExit => vec![Step::Exit(0)],
+            Self::Lie => claim(SimClaim::Done),
+            Self::Blocked => claim(SimClaim::Blocked),
+            Self::NotComplete => claim(SimClaim::NotComplete),
+            Self::Crash => vec![half(rest), ScenarioStep::Signal(SimSignal::Kill)],
+            Self::Abort => vec![half(rest), ScenarioStep::Signal(SimSignal::Abort)],
+            Self::EarlyExit => vec![ScenarioStep::Exit(0)],
             // That it ignores SIGTERM is set for the whole process, see `expand`.
-            Self::Hang | Self::Stubborn => vec![Step::Hang],
-            Self::Cut => vec![Step::Garbage(Garbage::Cut), Step::Exit(0)],
-            Self::Flood => vec![Step::Flood(None)],
-            Self::UsageLimit => vec![Step::Fail(Failure {
+            Self::Hang | Self::Stubborn => vec![ScenarioStep::Hang],
+            Self::Cut => vec![ScenarioStep::Garbage(GarbageOutput::Cut), ScenarioStep::Exit(0)],
+            Self::Flood => vec![ScenarioStep::Flood(None)],
+            Self::UsageLimit => vec![ScenarioStep::Fail(SimFailure {
                 resets_in: Some(Duration::from_secs(3600)),
-                ..Failure::plain(Verdict::RateLimit)
+                ..SimFailure::plain(SimVerdict::RateLimit)
             })],
-            Self::NotLoggedIn => fail(Verdict::NotLoggedIn),
+            Self::NotLoggedIn => fail(SimVerdict::NotLoggedIn),
             Self::ApiError => {
-                let retry = Step::Retry("the model is overloaded".into());
+                let retry = ScenarioStep::Retry("the model is overloaded".into());
                 let mut steps = vec![retry.clone(), retry];
-                steps.extend(fail(Verdict::ApiError));
+                steps.extend(fail(SimVerdict::ApiError));
                 steps
             }
-            Self::PermissionDenied => vec![Step::Denied("write".into(), None)],
+            Self::PermissionDenied => vec![ScenarioStep::Denied("write".into(), None)],
             Self::ContextFull => {
-                let mut steps = vec![Step::Context(vec![40, 70, 85, 95, 99])];
-                steps.extend(fail(Verdict::ContextLimit));
+                let mut steps = vec![ScenarioStep::Context(vec![40, 70, 85, 95, 99])];
+                steps.extend(fail(SimVerdict::ContextLimit));
                 steps
             }
-            Self::MaxTurns => fail(Verdict::MaxTurns),
+            Self::MaxTurns => fail(SimVerdict::MaxTurns),
             Self::WrongJson => {
-                vec![Step::Answer(Answer::Text("{\"task_completed\": {\"task_id\": ".into()))]
+                vec![ScenarioStep::Answer(SimAnswer::Text(
+                    "{\"task_completed\": {\"task_id\": ".into(),
+                ))]
             }
-            _ => vec![Step::Say("I had a look.".into())],
+            _ => vec![ScenarioStep::Say("I had a look.".into())],
         };
-        (steps, After::End)
+        (steps, FaultContinuation::End)
     }
 
     /// The steps of a fault after which the work goes on.
-    fn passing(self) -> Option<Vec<Step>> {
-        let shell = |command: &str| vec![Step::Act(Act::Shell { command: command.to_owned() })];
-        let stray =
-            |escape, stdout| Step::Spawn(Spawn { escape, command: STRAY.to_owned(), stdout });
+    fn passing(self) -> Option<Vec<ScenarioStep>> {
+        let shell = |command: &str| {
+            vec![ScenarioStep::Act(ToolAction::Shell { command: command.to_owned() })]
+        };
+        let stray = |escape, stdout| {
+            ScenarioStep::Spawn(SimSpawn { escape, command: STRAY.to_owned(), stdout })
+        };
         Some(match self {
-            Self::Orphans => [Escape::Nohup, Escape::Setsid, Escape::DoubleFork]
-                .map(|escape| stray(escape, Stdout::Closed))
+            Self::Orphans => [EscapeMethod::Nohup, EscapeMethod::Setsid, EscapeMethod::DoubleFork]
+                .map(|escape| stray(escape, SpawnStdout::Closed))
                 .to_vec(),
-            Self::HoldStdout => vec![stray(Escape::Setsid, Stdout::Held)],
-            Self::Garbage => [Garbage::Utf8, Garbage::HalfJson, Garbage::Json, Garbage::Binary]
-                .map(Step::Garbage)
-                .to_vec(),
-            Self::GiantLine => vec![Step::Giant(GIANT)],
+            Self::HoldStdout => vec![stray(EscapeMethod::Setsid, SpawnStdout::Held)],
+            Self::Garbage => [
+                GarbageOutput::Utf8,
+                GarbageOutput::HalfJson,
+                GarbageOutput::Json,
+                GarbageOutput::Binary,
+            ]
+            .map(ScenarioStep::Garbage)
+            .to_vec(),
+            Self::GiantLine => vec![ScenarioStep::Giant(GIANT)],
             Self::EditTests => {
                 let empty = "-exec sh -c 'for f; do : >\"$f\"; done' sh {} +";
                 shell(&format!("{TEST_FILES} {empty}"))
             }
             Self::DeleteTests => shell(&format!("{TEST_FILES} -exec rm -f {{}} +")),
-            Self::WriteLedger => vec![Step::Act(Act::Append {
+            Self::WriteLedger => vec![ScenarioStep::Act(ToolAction::Append {
                 path: "ralph/plan.jsonl".into(),
                 text: "{\"t\":\"delete\",\"id\":\"{task}\",\"at\":\"2025-01-01T00:00:00Z\"}\n"
                     .into(),
             })],
-            Self::DeleteLedger => vec![Step::Act(Act::Delete { path: ".ralph".into() })],
+            Self::DeleteLedger => {
+                vec![ScenarioStep::Act(ToolAction::Delete { path: ".ralph".into() })]
+            }
             Self::GitCommit => shell(
                 "git add -A && git -c user.name=sim -c user.email=sim@localhost commit -qm sim",
             ),
@@ -187,7 +200,7 @@ impl Fault {
             }
             Self::GitBranch => shell("git checkout -qB sim-branch"),
             Self::GitCheckout => shell("git checkout -q --detach"),
-            Self::OddNames => vec![Step::Act(Act::Write {
+            Self::OddNames => vec![ScenarioStep::Act(ToolAction::Write {
                 path: "odd-\\xff\\xfe.txt".into(),
                 text: "odd\n".into(),
                 mode: None,
@@ -198,15 +211,17 @@ impl Fault {
 }
 
 /// Half of the next edit that would have come.
-fn half(rest: &[Step]) -> Step {
+fn half(rest: &[ScenarioStep]) -> ScenarioStep {
     let edit = rest.iter().find_map(|step| match step {
-        Step::Act(Act::Write { path, text, .. } | Act::Append { path, text }) => Some((path, text)),
-        Step::Act(Act::Patch { path, with, .. }) => Some((path, with)),
+        ScenarioStep::Act(
+            ToolAction::Write { path, text, .. } | ToolAction::Append { path, text },
+        ) => Some((path, text)),
+        ScenarioStep::Act(ToolAction::Patch { path, with, .. }) => Some((path, with)),
         _ => None,
     });
     match edit {
-        Some((path, text)) => Step::Half { path: path.clone(), text: text.clone() },
-        None => Step::Half {
+        Some((path, text)) => ScenarioStep::Half { path: path.clone(), text: text.clone() },
+        None => ScenarioStep::Half {
             path: "half.txt".into(),
             text: "half of this was meant to be here\n".into(),
         },
@@ -232,10 +247,10 @@ pub(super) const RATES: [(Fault, f64); 12] = [
 
 /// The fault that strikes this attempt on this task and after which of `steps` it does, if any.
 pub(super) fn strike(
-    chaos: &Chaos,
+    chaos: &ChaosSettings,
     task: &str,
     attempt: u64,
-    steps: &[Step],
+    steps: &[ScenarioStep],
 ) -> Option<(usize, Fault)> {
     let seed = chaos.seed?;
     if attempt > chaos.attempts {
@@ -247,7 +262,9 @@ pub(super) fn strike(
         left -= rate;
         hit
     })?;
-    let last = |step: &Step| matches!(step, Step::Claim(_) | Step::Answer(_) | Step::Fail(_));
+    let last = |step: &ScenarioStep| {
+        matches!(step, ScenarioStep::Claim(_) | ScenarioStep::Answer(_) | ScenarioStep::Fail(_))
+    };
     let places = steps.iter().position(last).unwrap_or(steps.len()) as u64 + 1;
     let place = hash(&[&seed.to_string(), task, &attempt.to_string(), "where"]) % places;
     // A lie is one only when nothing was done.

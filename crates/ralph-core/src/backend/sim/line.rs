@@ -3,13 +3,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::backend::{CompactionTrigger, Context, Event, Money, RateLimit, ToolStatus, Usage};
+use crate::backend::{
+    BackendEvent, CompactionTrigger, ContextFill, RateLimit, RunCost, TokenUsage, ToolStatus,
+};
 use crate::word_enum::word_enum;
 
-/// One line of output. Each is one [`Event`].
+/// One line of output. Each is one [`BackendEvent`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Line {
+pub enum SimLine {
     /// First line of each run.
     Started {
         session: String,
@@ -37,12 +39,12 @@ pub enum Line {
         text: String,
     },
     /// Tokens of one message; the sum of all is the run's.
-    Usage(Usage),
+    Usage(TokenUsage),
     /// Dollars so far in this run.
     Cost {
         usd: f64,
     },
-    Context(Context),
+    Context(ContextFill),
     RateLimit(RateLimit),
     /// A call to the model is tried again.
     Retry {
@@ -70,13 +72,13 @@ pub enum Line {
         reason: Option<String>,
     },
     /// The last line of a run that was not cut short.
-    Finished(Finished),
+    Finished(SimFinish),
 }
 
 /// End of a run, as the sim reports it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Finished {
-    pub result: Verdict,
+pub struct SimFinish {
+    pub result: SimVerdict,
     pub turns: u64,
     /// The HTTP status of a model that refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +93,7 @@ pub struct Finished {
 
 word_enum! {
     /// Verdict of the sim about its own run.
-    Verdict {
+    SimVerdict {
         Success = "success",
         MaxTurns = "max_turns",
         ContextLimit = "context_limit",
@@ -102,7 +104,7 @@ word_enum! {
     }
 }
 
-impl Line {
+impl SimLine {
     /// The line with its end, as it is printed.
     pub fn render(&self) -> String {
         // A line is plain data, for which serialising cannot fail.
@@ -117,28 +119,28 @@ impl Line {
     }
 
     /// Convert the line into the event that it stands for.
-    pub fn into_event(self) -> Event {
+    pub fn into_event(self) -> BackendEvent {
         match self {
             Self::Started { session, model } => {
-                Event::Started { session: Some(session), model: Some(model) }
+                BackendEvent::Started { session: Some(session), model: Some(model) }
             }
-            Self::Text { text } => Event::Text(text),
-            Self::Thinking { text } => Event::Thinking(text),
-            Self::ToolCall { id, name, input } => Event::ToolCall { id, name, input },
-            Self::ToolResult { id, status, text } => Event::ToolResult { id, status, text },
-            Self::Usage(usage) => Event::Usage(usage),
-            Self::Cost { usd } => Event::Cost(Money(usd)),
-            Self::Context(context) => Event::Context(context),
-            Self::RateLimit(limit) => Event::RateLimit(limit),
+            Self::Text { text } => BackendEvent::Text(text),
+            Self::Thinking { text } => BackendEvent::Thinking(text),
+            Self::ToolCall { id, name, input } => BackendEvent::ToolCall { id, name, input },
+            Self::ToolResult { id, status, text } => BackendEvent::ToolResult { id, status, text },
+            Self::Usage(usage) => BackendEvent::Usage(usage),
+            Self::Cost { usd } => BackendEvent::Cost(RunCost(usd)),
+            Self::Context(context) => BackendEvent::Context(context),
+            Self::RateLimit(limit) => BackendEvent::RateLimit(limit),
             Self::Retry { attempt, of, delay_ms, reason } => {
-                Event::Retry { attempt, of, delay_ms, reason }
+                BackendEvent::Retry { attempt, of, delay_ms, reason }
             }
             Self::Compacted { trigger, before, after } => {
-                Event::Compacted { trigger, before: Some(before), after: Some(after) }
+                BackendEvent::Compacted { trigger, before: Some(before), after: Some(after) }
             }
-            Self::CompactionFailed { reason } => Event::CompactionFailed(reason),
-            Self::Denied { tool, reason } => Event::Denied { tool, reason },
-            Self::Finished(_) => Event::Finished,
+            Self::CompactionFailed { reason } => BackendEvent::CompactionFailed(reason),
+            Self::Denied { tool, reason } => BackendEvent::Denied { tool, reason },
+            Self::Finished(_) => BackendEvent::Finished,
         }
     }
 }

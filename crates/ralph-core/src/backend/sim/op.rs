@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use super::line::Line;
-use super::scenario::{Act, Signal, Sigterm, Spawn};
+use super::line::SimLine;
+use super::scenario::{SigtermReaction, SimSignal, SimSpawn, ToolAction};
 use crate::backend::LimitStatus;
 
 /// Options from the command line of the sim.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ask {
+pub struct SimInvocation {
     pub model: String,
     /// Id of the session to continue.
     pub resume: Option<String>,
     /// Whether the answer must be data.
-    pub shape: Shape,
-    pub access: Access,
+    pub shape: AnswerShape,
+    pub access: SimAccess,
     pub max_turns: Option<u64>,
     /// Maximum cost of the run in dollars.
     pub budget: Option<f64>,
@@ -22,7 +22,7 @@ pub struct Ask {
 
 /// Whether a schema was given for the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum AnswerShape {
     /// No schema was given. The answer is free text.
     Free,
     /// A schema was given. The answer must be data.
@@ -31,7 +31,7 @@ pub enum Shape {
 
 /// Permission of the sim to change files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum SimAccess {
     Write,
     /// Tool calls are denied.
     ReadOnly,
@@ -39,19 +39,19 @@ pub enum Access {
 
 /// One thing that the process does.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Op {
+pub enum SimOperation {
     /// Print a line of the protocol.
-    Line(Line),
+    Line(SimLine),
     /// Print these bytes as they are.
     Bytes(Vec<u8>),
     Stderr(String),
     /// Use a tool, and print its result under this id.
-    Tool(String, Act),
+    Tool(String, ToolAction),
     /// Write the first half of this text to this path.
     Half(String, String),
     /// Print a limit that resets in this time.
     Limit(LimitStatus, Option<Duration>),
-    Spawn(Spawn),
+    Spawn(SimSpawn),
     Sleep(Duration),
     /// Wait until this file exists.
     Hold(String),
@@ -62,17 +62,17 @@ pub enum Op {
     /// Print one text event of this many bytes.
     Giant(u64),
     /// End the sim by this signal.
-    Signal(Signal),
+    Signal(SimSignal),
     Exit(i32),
 }
 
 /// Operations and settings of one whole run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Performance {
-    pub ops: Vec<Op>,
+pub struct SimPerformance {
+    pub ops: Vec<SimOperation>,
     /// Number of lines after which the run prints nothing more. `None` means no limit.
     pub silent_after: Option<u64>,
-    pub sigterm: Sigterm,
+    pub sigterm: SigtermReaction,
 }
 
 /// The bytes of a path in which `\\xff` stands for a byte, since a file's name need not be text.

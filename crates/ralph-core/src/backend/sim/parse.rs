@@ -6,7 +6,9 @@ use serde_json::{Map, Value as Json};
 use toml_edit::{Document, Item, TableLike, Value};
 
 use super::fault::{Fault, RATES};
-use super::scenario::{Attempts, Chance, Chaos, Rule, Scenario, Sigterm, WINDOW};
+use super::scenario::{
+    AttemptRange, ChanceFaults, ChaosSettings, Scenario, ScenarioRule, SigtermReaction, WINDOW,
+};
 use super::steps;
 use crate::config::parse_duration;
 use crate::text::{nearest, position};
@@ -28,7 +30,7 @@ impl Scenario {
             let at = error.span().map_or(0, |span| span.start);
             ScenarioError { line: position(text, at).line, message: error.message().to_owned() }
         })?;
-        let top = Fields::new(text, document.as_table(), 0);
+        let top = ScenarioTable::new(text, document.as_table(), 0);
         top.only(&["rule", "window", "chaos"])?;
         let mut rules = Vec::new();
         for table in top.tables("rule")? {
@@ -36,13 +38,13 @@ impl Scenario {
         }
         let chaos = match top.table("chaos")? {
             Some(table) => chaos(&table)?,
-            None => Chaos { seed: None, attempts: 2, rates: RATES.to_vec() },
+            None => ChaosSettings { seed: None, attempts: 2, rates: RATES.to_vec() },
         };
         Ok(Self { rules, window: top.whole("window")?.unwrap_or(WINDOW).max(1), chaos })
     }
 }
 
-fn rule(table: &Fields<'_>) -> Result<Rule, ScenarioError> {
+fn rule(table: &ScenarioTable<'_>) -> Result<ScenarioRule, ScenarioError> {
     table.only(&[
         "task",
         "when",
@@ -57,7 +59,7 @@ fn rule(table: &Fields<'_>) -> Result<Rule, ScenarioError> {
     for step in table.tables("steps")? {
         list.push(steps::step(&step)?);
     }
-    Ok(Rule {
+    Ok(ScenarioRule {
         task: table.texts("task")?,
         when: table.texts("when")?,
         unless: table.texts("unless")?,
@@ -65,23 +67,23 @@ fn rule(table: &Fields<'_>) -> Result<Rule, ScenarioError> {
         steps: list,
         silent_after: table.whole("silent_after")?,
         sigterm: match table.flag("ignore_sigterm")? {
-            Some(true) => Sigterm::Ignored,
-            _ => Sigterm::Obeyed,
+            Some(true) => SigtermReaction::Ignored,
+            _ => SigtermReaction::Obeyed,
         },
         chance: match table.flag("chaos")? {
-            Some(false) => Chance::Calm,
-            _ => Chance::Faults,
+            Some(false) => ChanceFaults::Calm,
+            _ => ChanceFaults::Faults,
         },
     })
 }
 
-fn attempt(table: &Fields<'_>) -> Result<Attempts, ScenarioError> {
-    let Some(item) = table.get("attempt") else { return Ok(Attempts::Any) };
+fn attempt(table: &ScenarioTable<'_>) -> Result<AttemptRange, ScenarioError> {
+    let Some(item) = table.get("attempt") else { return Ok(AttemptRange::Any) };
     let from = |text: &str| text.strip_suffix('+')?.parse().ok().filter(|n| *n > 0);
     let number = item.as_integer().and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);
     number
-        .map(Attempts::Exactly)
-        .or_else(|| item.as_str().and_then(from).map(Attempts::From))
+        .map(AttemptRange::Exactly)
+        .or_else(|| item.as_str().and_then(from).map(AttemptRange::From))
         .ok_or_else(|| {
             table.error(
                 "attempt",
@@ -90,7 +92,7 @@ fn attempt(table: &Fields<'_>) -> Result<Attempts, ScenarioError> {
         })
 }
 
-fn chaos(table: &Fields<'_>) -> Result<Chaos, ScenarioError> {
+fn chaos(table: &ScenarioTable<'_>) -> Result<ChaosSettings, ScenarioError> {
     table.only(&["seed", "attempts", "rates"])?;
     let rates = match table.table("rates")? {
         None => RATES.to_vec(),
@@ -109,11 +111,19 @@ fn chaos(table: &Fields<'_>) -> Result<Chaos, ScenarioError> {
             list
         }
     };
-    Ok(Chaos { seed: table.whole("seed")?, attempts: table.whole("attempts")?.unwrap_or(2), rates })
+    Ok(ChaosSettings {
+        seed: table.whole("seed")?,
+        attempts: table.whole("attempts")?.unwrap_or(2),
+        rates,
+    })
 }
 
 /// The fault called `word`, which stands in the field `name`.
-pub(super) fn fault(table: &Fields<'_>, name: &str, word: &str) -> Result<Fault, ScenarioError> {
+pub(super) fn fault(
+    table: &ScenarioTable<'_>,
+    name: &str,
+    word: &str,
+) -> Result<Fault, ScenarioError> {
     Fault::from_word(word).ok_or_else(|| {
         let words = Fault::WORDS.iter().copied();
         let near =
@@ -123,13 +133,13 @@ pub(super) fn fault(table: &Fields<'_>, name: &str, word: &str) -> Result<Fault,
 }
 
 /// One table, with the places of its fields.
-pub(super) struct Fields<'t> {
+pub(super) struct ScenarioTable<'t> {
     text: &'t str,
     table: &'t dyn TableLike,
     at: usize,
 }
 
-impl<'t> Fields<'t> {
+impl<'t> ScenarioTable<'t> {
     fn new(text: &'t str, table: &'t dyn TableLike, at: usize) -> Self {
         Self { text, table, at }
     }
@@ -240,25 +250,26 @@ impl<'t> Fields<'t> {
         }
     }
 
-    pub(super) fn table(&self, name: &str) -> Result<Option<Fields<'t>>, ScenarioError> {
+    pub(super) fn table(&self, name: &str) -> Result<Option<ScenarioTable<'t>>, ScenarioError> {
         let (text, at) = (self.text, self.at);
         self.typed(name, "a table", |item| {
             let at = item.span().map_or(at, |span| span.start);
-            item.as_table_like().map(|table| Fields::new(text, table, at))
+            item.as_table_like().map(|table| ScenarioTable::new(text, table, at))
         })
     }
 
     /// A list of tables, written either way.
-    fn tables(&self, name: &str) -> Result<Vec<Fields<'t>>, ScenarioError> {
+    fn tables(&self, name: &str) -> Result<Vec<ScenarioTable<'t>>, ScenarioError> {
         let (text, at) = (self.text, self.at);
         let start = |span: Option<std::ops::Range<usize>>| span.map_or(at, |span| span.start);
         let read = |item: &'t Item| {
             if let Some(list) = item.as_array_of_tables() {
-                let fields = |t: &'t toml_edit::Table| Fields::new(text, t, start(t.span()));
+                let fields = |t: &'t toml_edit::Table| ScenarioTable::new(text, t, start(t.span()));
                 return Some(list.iter().map(fields).collect());
             }
-            let inline =
-                |v: &'t Value| Some(Fields::new(text, v.as_inline_table()?, start(v.span())));
+            let inline = |v: &'t Value| {
+                Some(ScenarioTable::new(text, v.as_inline_table()?, start(v.span())))
+            };
             item.as_array()?.iter().map(inline).collect()
         };
         let what = format!("a list of tables ([[{name}]])");

@@ -5,15 +5,16 @@ use serde_json::json;
 
 use super::*;
 use crate::backend::{
-    CompactionTrigger, Context, Ending, Exit, RateLimit, Spent, Stop, ToolStatus, Usage,
+    BackendExit, CompactionTrigger, ContextFill, ProcessEnding, RateLimit, RunUsage, StopCause,
+    TokenUsage, ToolStatus,
 };
 
-fn request(prompt: &str) -> Request<'_> {
-    Request { scratch: "/scratch", ..Request::plain(prompt) }
+fn request(prompt: &str) -> BackendRequest<'_> {
+    BackendRequest { scratch: "/scratch", ..BackendRequest::plain(prompt) }
 }
 
-fn read(stream: &[u8]) -> (Box<dyn Reader>, Vec<Event>) {
-    let mut reader = Sim.reader(&request(""));
+fn read(stream: &[u8]) -> (Box<dyn BackendReader>, Vec<BackendEvent>) {
+    let mut reader = SimDriver.reader(&request(""));
     let mut events = Vec::new();
     for line in stream.split(|byte| *byte == b'\n') {
         reader.line(line, &mut events);
@@ -21,7 +22,7 @@ fn read(stream: &[u8]) -> (Box<dyn Reader>, Vec<Event>) {
     (reader, events)
 }
 
-fn outcome(stream: &str, exit: Exit) -> Outcome {
+fn outcome(stream: &str, exit: BackendExit) -> BackendOutcome {
     read(stream.as_bytes()).0.outcome(&exit, "\nthe last words\n")
 }
 
@@ -34,17 +35,17 @@ fn finished(rest: &str) -> String {
 #[test]
 fn the_command_line_says_all_that_was_asked() {
     let schema = json!({ "type": "object" });
-    let all = Request {
+    let all = BackendRequest {
         system: Some("be brief"),
         model: Some("big"),
         max_turns: Some(3),
-        permissions: Permissions::ReadOnly,
+        permissions: BackendPermissions::ReadOnly,
         schema: Some(&schema),
-        session: Session::Resume { id: "s-1", before: Spent::default() },
+        session: SessionStart::Resume { id: "s-1", before: RunUsage::default() },
         budget: Some(1.5),
         ..request("do it")
     };
-    let invocation = Sim.invocation(&all);
+    let invocation = SimDriver.invocation(&all);
     assert_eq!(
         invocation.args.join(" "),
         "__sim --scratch /scratch --model big --max-turns 3 --budget 1.5 --resume s-1 \
@@ -52,7 +53,7 @@ fn the_command_line_says_all_that_was_asked() {
     );
     assert_eq!(invocation.stdin, "do it");
     assert_eq!(invocation.files[0].text, "be brief");
-    assert_eq!(Sim.invocation(&request("x")).args, ["__sim", "--scratch", "/scratch"]);
+    assert_eq!(SimDriver.invocation(&request("x")).args, ["__sim", "--scratch", "/scratch"]);
 }
 
 #[test]
@@ -60,61 +61,68 @@ fn every_line_is_one_event() {
     let id = || "1".to_owned();
     let cases = [
         (
-            Line::Started { session: "s".into(), model: "m".into() },
-            Event::Started { session: Some("s".into()), model: Some("m".into()) },
+            SimLine::Started { session: "s".into(), model: "m".into() },
+            BackendEvent::Started { session: Some("s".into()), model: Some("m".into()) },
         ),
-        (Line::Text { text: "t".into() }, Event::Text("t".into())),
-        (Line::Thinking { text: "t".into() }, Event::Thinking("t".into())),
+        (SimLine::Text { text: "t".into() }, BackendEvent::Text("t".into())),
+        (SimLine::Thinking { text: "t".into() }, BackendEvent::Thinking("t".into())),
         (
-            Line::ToolCall { id: id(), name: "write".into(), input: json!({ "path": "a" }) },
-            Event::ToolCall { id: id(), name: "write".into(), input: json!({ "path": "a" }) },
-        ),
-        (
-            Line::ToolResult { id: id(), status: ToolStatus::Failed, text: "no".into() },
-            Event::ToolResult { id: id(), status: ToolStatus::Failed, text: "no".into() },
-        ),
-        (
-            Line::Usage(Usage { input: 3, cached: 2, output: 1 }),
-            Event::Usage(Usage { input: 3, cached: 2, output: 1 }),
-        ),
-        (Line::Cost { usd: 0.25 }, Event::Cost(Money(0.25))),
-        (
-            Line::Context(Context { used: 5, window: Some(10) }),
-            Event::Context(Context { used: 5, window: Some(10) }),
+            SimLine::ToolCall { id: id(), name: "write".into(), input: json!({ "path": "a" }) },
+            BackendEvent::ToolCall {
+                id: id(),
+                name: "write".into(),
+                input: json!({ "path": "a" }),
+            },
         ),
         (
-            Line::RateLimit(RateLimit {
+            SimLine::ToolResult { id: id(), status: ToolStatus::Failed, text: "no".into() },
+            BackendEvent::ToolResult { id: id(), status: ToolStatus::Failed, text: "no".into() },
+        ),
+        (
+            SimLine::Usage(TokenUsage { input: 3, cached: 2, output: 1 }),
+            BackendEvent::Usage(TokenUsage { input: 3, cached: 2, output: 1 }),
+        ),
+        (SimLine::Cost { usd: 0.25 }, BackendEvent::Cost(RunCost(0.25))),
+        (
+            SimLine::Context(ContextFill { used: 5, window: Some(10) }),
+            BackendEvent::Context(ContextFill { used: 5, window: Some(10) }),
+        ),
+        (
+            SimLine::RateLimit(RateLimit {
                 status: LimitStatus::Warning,
                 resets_at: Some(9),
                 kind: None,
             }),
-            Event::RateLimit(RateLimit {
+            BackendEvent::RateLimit(RateLimit {
                 status: LimitStatus::Warning,
                 resets_at: Some(9),
                 kind: None,
             }),
         ),
         (
-            Line::Retry { attempt: 1, of: None, delay_ms: Some(2), reason: "r".into() },
-            Event::Retry { attempt: 1, of: None, delay_ms: Some(2), reason: "r".into() },
+            SimLine::Retry { attempt: 1, of: None, delay_ms: Some(2), reason: "r".into() },
+            BackendEvent::Retry { attempt: 1, of: None, delay_ms: Some(2), reason: "r".into() },
         ),
         (
-            Line::Compacted { trigger: CompactionTrigger::Manual, before: 9, after: 2 },
-            Event::Compacted {
+            SimLine::Compacted { trigger: CompactionTrigger::Manual, before: 9, after: 2 },
+            BackendEvent::Compacted {
                 trigger: CompactionTrigger::Manual,
                 before: Some(9),
                 after: Some(2),
             },
         ),
-        (Line::CompactionFailed { reason: "r".into() }, Event::CompactionFailed("r".into())),
         (
-            Line::Denied { tool: "write".into(), reason: None },
-            Event::Denied { tool: "write".into(), reason: None },
+            SimLine::CompactionFailed { reason: "r".into() },
+            BackendEvent::CompactionFailed("r".into()),
+        ),
+        (
+            SimLine::Denied { tool: "write".into(), reason: None },
+            BackendEvent::Denied { tool: "write".into(), reason: None },
         ),
     ];
     for (line, event) in cases {
         let printed = line.render();
-        assert_eq!(Line::parse(printed.as_bytes()), Some(line), "{printed}");
+        assert_eq!(SimLine::parse(printed.as_bytes()), Some(line), "{printed}");
         assert_eq!(read(printed.as_bytes()).1, [event], "{printed}");
     }
 }
@@ -123,30 +131,54 @@ fn every_line_is_one_event() {
 fn every_ending_has_its_outcome() {
     let good = || finished("\"result\":\"success\"");
     let cases = [
-        (good(), Exit::code(0), "success"),
-        (good(), Exit::code(3), "success"),
+        (good(), BackendExit::code(0), "success"),
+        (good(), BackendExit::code(3), "success"),
         (
             format!("{STARTED}{{\"event\":\"denied\",\"tool\":\"write\"}}\n{}", good()),
-            Exit::code(0),
+            BackendExit::code(0),
             "permission_denied",
         ),
-        (finished("\"result\":\"max_turns\""), Exit::code(1), "max_turns"),
-        (finished("\"result\":\"context_limit\""), Exit::code(1), "context_limit"),
-        (finished("\"result\":\"budget\""), Exit::code(1), "budget"),
-        (finished("\"result\":\"rate_limit\""), Exit::code(1), "rate_limit"),
-        (finished("\"result\":\"not_logged_in\""), Exit::code(1), "not_logged_in"),
-        (finished("\"result\":\"api_error\",\"status\":529"), Exit::code(1), "api_error"),
-        (STARTED.to_owned(), Exit::code(0), "crash"),
-        (STARTED.to_owned(), Exit { ending: Ending::Signal(9), stopped: None }, "crash"),
-        (String::new(), Exit::code(0), "no_output"),
-        (String::new(), Exit::code(2), "crash"),
-        (format!("{STARTED}what?\n"), Exit::code(0), "malformed"),
-        (String::new(), Exit { ending: Ending::NotFound, stopped: None }, "not_installed"),
-        (good(), Exit { ending: Ending::Signal(15), stopped: Some(Stop::Lingered) }, "success"),
-        (good(), Exit { ending: Ending::Signal(15), stopped: Some(Stop::Timeout) }, "timeout"),
-        (good(), Exit { ending: Ending::Signal(15), stopped: Some(Stop::Cancelled) }, "cancelled"),
-        (String::new(), Exit { ending: Ending::Signal(9), stopped: Some(Stop::Idle) }, "idle"),
-        (format!("what?\n{}", good()), Exit::code(0), "success"),
+        (finished("\"result\":\"max_turns\""), BackendExit::code(1), "max_turns"),
+        (finished("\"result\":\"context_limit\""), BackendExit::code(1), "context_limit"),
+        (finished("\"result\":\"budget\""), BackendExit::code(1), "budget"),
+        (finished("\"result\":\"rate_limit\""), BackendExit::code(1), "rate_limit"),
+        (finished("\"result\":\"not_logged_in\""), BackendExit::code(1), "not_logged_in"),
+        (finished("\"result\":\"api_error\",\"status\":529"), BackendExit::code(1), "api_error"),
+        (STARTED.to_owned(), BackendExit::code(0), "crash"),
+        (
+            STARTED.to_owned(),
+            BackendExit { ending: ProcessEnding::Signal(9), stopped: None },
+            "crash",
+        ),
+        (String::new(), BackendExit::code(0), "no_output"),
+        (String::new(), BackendExit::code(2), "crash"),
+        (format!("{STARTED}what?\n"), BackendExit::code(0), "malformed"),
+        (
+            String::new(),
+            BackendExit { ending: ProcessEnding::NotFound, stopped: None },
+            "not_installed",
+        ),
+        (
+            good(),
+            BackendExit { ending: ProcessEnding::Signal(15), stopped: Some(StopCause::Lingered) },
+            "success",
+        ),
+        (
+            good(),
+            BackendExit { ending: ProcessEnding::Signal(15), stopped: Some(StopCause::Timeout) },
+            "timeout",
+        ),
+        (
+            good(),
+            BackendExit { ending: ProcessEnding::Signal(15), stopped: Some(StopCause::Cancelled) },
+            "cancelled",
+        ),
+        (
+            String::new(),
+            BackendExit { ending: ProcessEnding::Signal(9), stopped: Some(StopCause::Idle) },
+            "idle",
+        ),
+        (format!("what?\n{}", good()), BackendExit::code(0), "success"),
     ];
     for (stream, exit, word) in cases {
         assert_eq!(outcome(&stream, exit).word(), word, "{exit:?} {stream}");
@@ -159,23 +191,23 @@ fn a_limit_keeps_the_time_of_its_reset() {
         "{\"event\":\"rate_limit\",\"status\":\"rejected\",\"resets_at\":77,\"kind\":null}\n";
     let stream = format!("{limit}{}", finished("\"result\":\"rate_limit\",\"message\":\"full\""));
     assert_eq!(
-        outcome(&stream, Exit::code(1)),
-        Outcome::RateLimit { resets_at: Some(77), message: "full".into() }
+        outcome(&stream, BackendExit::code(1)),
+        BackendOutcome::RateLimit { resets_at: Some(77), message: "full".into() }
     );
 }
 
 #[test]
 fn a_crash_shows_the_last_words_of_standard_error() {
     assert_eq!(
-        outcome(STARTED, Exit::code(7)),
-        Outcome::Crash { ending: Ending::Code(7), message: "the last words".into() }
+        outcome(STARTED, BackendExit::code(7)),
+        BackendOutcome::Crash { ending: ProcessEnding::Code(7), message: "the last words".into() }
     );
 }
 
 #[test]
 fn what_nobody_said_is_unknown_and_the_rest_is_added_up() {
     let (reader, _) = read(STARTED.as_bytes());
-    assert_eq!(reader.spent(), Spent::default());
+    assert_eq!(reader.spent(), RunUsage::default());
     assert_eq!(reader.session(), Some("s"));
     let usage = "{\"event\":\"usage\",\"input\":10,\"cached\":4,\"output\":1}\n";
     let cost = "{\"event\":\"cost\",\"usd\":0.1}\n{\"event\":\"cost\",\"usd\":0.3}\n";
@@ -183,7 +215,7 @@ fn what_nobody_said_is_unknown_and_the_rest_is_added_up() {
     let (reader, _) = read(format!("{usage}{usage}{cost}{end}").as_bytes());
     assert_eq!(
         reader.spent(),
-        Spent {
+        RunUsage {
             cost: Some(0.3),
             input: Some(20),
             cached: Some(8),
@@ -200,7 +232,8 @@ fn a_line_that_makes_no_sense_is_kept() {
     let (_, events) = read(b"\xff\xfe\n{\"event\":\"new thing\"}\n[]\n");
     assert_eq!(
         events,
-        ["\u{fffd}\u{fffd}", "{\"event\":\"new thing\"}", "[]"].map(|s| Event::Unknown(s.into()))
+        ["\u{fffd}\u{fffd}", "{\"event\":\"new thing\"}", "[]"]
+            .map(|s| BackendEvent::Unknown(s.into()))
     );
 }
 
@@ -211,7 +244,7 @@ fn good_stream() -> Vec<u8> {
     let choice = choose(&scenario, prompt, &mut |_| 0);
     let performance = expand(&scenario, &choice, prompt, &scenario_tests::ask());
     let printed = performance.ops.iter().filter_map(|op| match op {
-        Op::Line(line) => Some(line.render()),
+        SimOperation::Line(line) => Some(line.render()),
         _ => None,
     });
     printed.collect::<String>().into_bytes()
@@ -222,13 +255,13 @@ proptest! {
     fn a_stream_that_is_cut_is_never_a_success(at in 0..good_stream().len() - 1, code in 0..2i32) {
         let stream = good_stream();
         let (mut reader, _) = read(&stream[..at]);
-        prop_assert_ne!(reader.outcome(&Exit::code(code), ""), Outcome::Success);
+        prop_assert_ne!(reader.outcome(&BackendExit::code(code), ""), BackendOutcome::Success);
     }
 
     #[test]
     fn no_bytes_panic(stream in proptest::collection::vec(any::<u8>(), 0..200), code in any::<i32>()) {
         let (mut reader, _) = read(&stream);
-        prop_assert_ne!(reader.outcome(&Exit::code(code), ""), Outcome::Success);
+        prop_assert_ne!(reader.outcome(&BackendExit::code(code), ""), BackendOutcome::Success);
     }
 
     #[test]
@@ -236,6 +269,6 @@ proptest! {
         let mut stream = good_stream();
         stream[at] = byte;
         let (mut reader, _) = read(&stream);
-        let _ = reader.outcome(&Exit::code(0), "");
+        let _ = reader.outcome(&BackendExit::code(0), "");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::fault::Fault;
-use super::line::Verdict;
+use super::line::SimVerdict;
 use crate::backend::LimitStatus;
 use crate::word_enum::word_enum;
 
@@ -16,15 +16,15 @@ pub(super) const WINDOW: u64 = 200_000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// In order; the first that fits a prompt is followed.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<ScenarioRule>,
     /// Context size in tokens.
     pub window: u64,
-    pub chaos: Chaos,
+    pub chaos: ChaosSettings,
 }
 
 /// Faults that strike by chance: the same ones whenever seed, task and attempt are the same.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Chaos {
+pub struct ChaosSettings {
     /// Seed of the random faults. Without a seed, no fault strikes.
     pub seed: Option<u64>,
     /// The last attempt on a task that a fault may strike, so that the work ends some time.
@@ -35,7 +35,7 @@ pub struct Chaos {
 
 /// Rule of a scenario: the prompts that it fits, and the steps to perform.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rule {
+pub struct ScenarioRule {
     /// Ids, one of which is the task's; none means any.
     pub task: Vec<String>,
     /// Texts that are all in the prompt.
@@ -43,18 +43,18 @@ pub struct Rule {
     /// Texts of which none is in the prompt.
     pub unless: Vec<String>,
     /// Attempts on the same task to which the rule applies.
-    pub attempt: Attempts,
-    pub steps: Vec<Step>,
+    pub attempt: AttemptRange,
+    pub steps: Vec<ScenarioStep>,
     /// Print this many lines, then no more, for ever.
     pub silent_after: Option<u64>,
-    pub sigterm: Sigterm,
+    pub sigterm: SigtermReaction,
     /// Whether faults by chance may strike here.
-    pub chance: Chance,
+    pub chance: ChanceFaults,
 }
 
 /// Attempts to which a rule applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Attempts {
+pub enum AttemptRange {
     #[default]
     Any,
     /// Only the attempt with this number, counted from 1.
@@ -63,7 +63,7 @@ pub enum Attempts {
     From(u64),
 }
 
-impl Attempts {
+impl AttemptRange {
     /// Whether the attempt with this number, from 1, is meant.
     pub fn contains(self, attempt: u64) -> bool {
         match self {
@@ -76,7 +76,7 @@ impl Attempts {
 
 /// Reaction of the sim to SIGTERM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sigterm {
+pub enum SigtermReaction {
     /// SIGTERM ends the sim.
     #[default]
     Obeyed,
@@ -86,7 +86,7 @@ pub enum Sigterm {
 
 /// Whether faults by chance may strike a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Chance {
+pub enum ChanceFaults {
     #[default]
     Faults,
     /// Faults do not strike the rule.
@@ -95,13 +95,13 @@ pub enum Chance {
 
 /// One thing that the sim does. `{task}` and `{attempt}` in texts are filled in.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum ScenarioStep {
     /// Print this text as a message of the answer.
     Say(String),
     /// Print this text as reasoning.
     Think(String),
     /// Change a file or run a command, as a tool call.
-    Act(Act),
+    Act(ToolAction),
     /// Begin to write a file and get only half way: no result is printed.
     Half {
         path: String,
@@ -130,19 +130,19 @@ pub enum Step {
     /// Wait forever.
     Hang,
     /// Finish with this text or this data.
-    Answer(Answer),
+    Answer(SimAnswer),
     /// Finish with a claim about the task.
     Claim(ClaimStep),
     /// Finish with an error.
-    Fail(Failure),
+    Fail(SimFailure),
     /// Exit with this code without reporting the end.
     Exit(i32),
     /// End the sim by this signal.
-    Signal(Signal),
+    Signal(SimSignal),
     /// Start a process and leave it behind.
-    Spawn(Spawn),
+    Spawn(SimSpawn),
     /// Print something that is no line of the protocol.
-    Garbage(Garbage),
+    Garbage(GarbageOutput),
     /// Print this line as it is.
     Raw(String),
     /// Print many lines, or lines for ever.
@@ -155,7 +155,7 @@ pub enum Step {
 
 /// A tool at work. A path may hold bytes as `\xff`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum ToolAction {
     /// Create or replace a file.
     Write {
         path: String,
@@ -181,7 +181,7 @@ pub enum Act {
 
 /// Last answer of a run, as text or as data.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum SimAnswer {
     Text(String),
     /// Data: structured where a schema was given, JSON in the text otherwise.
     Data(Value),
@@ -189,7 +189,7 @@ pub enum Answer {
 
 word_enum! {
     /// Claim of the sim about its task.
-    Claim {
+    SimClaim {
         Done = "done",
         Blocked = "blocked",
         /// A part of it is done.
@@ -200,7 +200,7 @@ word_enum! {
 
 word_enum! {
     /// Form in which the sim writes a claim.
-    Form {
+    ClaimForm {
         /// Structured where a schema was given, a marker otherwise.
         Auto = "auto",
         /// Marker in the text: `<TASK_DONE>` or `<TASK_BLOCKED>`.
@@ -215,25 +215,25 @@ word_enum! {
 /// Claim about the task, together with its handoff.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimStep {
-    pub claim: Claim,
+    pub claim: SimClaim,
     /// Why it is blocked or not complete.
     pub why: Option<String>,
-    pub form: Form,
+    pub form: ClaimForm,
     /// Fields of the handoff that differ from what the sim would say.
     pub handoff: Map<String, Value>,
 }
 
 impl ClaimStep {
     /// Create a claim with default values for all other fields.
-    pub fn plain(claim: Claim) -> Self {
-        Self { claim, why: None, form: Form::Auto, handoff: Map::new() }
+    pub fn plain(claim: SimClaim) -> Self {
+        Self { claim, why: None, form: ClaimForm::Auto, handoff: Map::new() }
     }
 }
 
 /// A run that ends with an error of its own.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Failure {
-    pub verdict: Verdict,
+pub struct SimFailure {
+    pub verdict: SimVerdict,
     /// Error message. `None` uses the usual message for the verdict.
     pub message: Option<String>,
     /// HTTP status of the model. `None` uses the usual status for the verdict.
@@ -242,16 +242,16 @@ pub struct Failure {
     pub resets_in: Option<Duration>,
 }
 
-impl Failure {
+impl SimFailure {
     /// Create a failure with default values for all other fields.
-    pub fn plain(verdict: Verdict) -> Self {
+    pub fn plain(verdict: SimVerdict) -> Self {
         Self { verdict, message: None, status: None, resets_in: None }
     }
 }
 
 word_enum! {
     /// Signals that the sim sends to itself.
-    Signal {
+    SimSignal {
         Kill = "kill",
         Abort = "abort",
         Segv = "segv",
@@ -261,7 +261,7 @@ word_enum! {
 
 word_enum! {
     /// Way in which a process escapes from the sim.
-    Escape {
+    EscapeMethod {
         /// The process is an ordinary child. The sim does not wait for it.
         Child = "child",
         /// The process ignores SIGHUP.
@@ -275,7 +275,7 @@ word_enum! {
 
 /// Destination of the output of a started process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stdout {
+pub enum SpawnStdout {
     /// The output goes nowhere.
     Closed,
     /// The process keeps the sim's own pipes open.
@@ -284,16 +284,16 @@ pub enum Stdout {
 
 /// Process that the sim starts and leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spawn {
-    pub escape: Escape,
+pub struct SimSpawn {
+    pub escape: EscapeMethod,
     /// Command to run with `sh -c`.
     pub command: String,
-    pub stdout: Stdout,
+    pub stdout: SpawnStdout,
 }
 
 word_enum! {
     /// Output that is not valid in the sim's protocol.
-    Garbage {
+    GarbageOutput {
         /// A line that is not UTF-8.
         Utf8 = "utf8",
         /// A line with the first half of an event.

@@ -11,12 +11,12 @@ use crate::handoff::{Handoff, MIN_FREEFORM};
 
 const TASK: &str = "## Current Task\n\n**ID**: t-a1b2\n";
 
-pub(super) fn ask() -> Ask {
-    Ask {
+pub(super) fn ask() -> SimInvocation {
+    SimInvocation {
         model: "sim-1".into(),
         resume: None,
-        shape: Shape::Free,
-        access: Access::Write,
+        shape: AnswerShape::Free,
+        access: SimAccess::Write,
         max_turns: None,
         budget: None,
     }
@@ -26,27 +26,27 @@ fn scenario(text: &str) -> Scenario {
     Scenario::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-fn first_choice(scenario: &Scenario, prompt: &str) -> Choice {
+fn first_choice(scenario: &Scenario, prompt: &str) -> ChosenRule {
     choose(scenario, prompt, &mut |_| 0)
 }
 
 /// What the first attempt of a scenario does.
-fn ops(text: &str, prompt: &str, ask: &Ask) -> Vec<Op> {
+fn ops(text: &str, prompt: &str, ask: &SimInvocation) -> Vec<SimOperation> {
     let scenario = scenario(text);
     expand(&scenario, &first_choice(&scenario, prompt), prompt, ask).ops
 }
 
 /// The last line that a run prints.
-fn finished(ops: &[Op]) -> Option<&Finished> {
+fn finished(ops: &[SimOperation]) -> Option<&SimFinish> {
     ops.iter().rev().find_map(|op| match op {
-        Op::Line(Line::Finished(finished)) => Some(finished),
+        SimOperation::Line(SimLine::Finished(finished)) => Some(finished),
         _ => None,
     })
 }
 
-fn texts(ops: &[Op]) -> Vec<&str> {
+fn texts(ops: &[SimOperation]) -> Vec<&str> {
     let text = |op| match op {
-        &Op::Line(Line::Text { ref text }) => Some(text.as_str()),
+        &SimOperation::Line(SimLine::Text { ref text }) => Some(text.as_str()),
         _ => None,
     };
     ops.iter().filter_map(text).collect()
@@ -57,7 +57,7 @@ fn texts(ops: &[Op]) -> Vec<&str> {
 struct Memory(BTreeMap<String, u64>);
 
 impl Memory {
-    fn next(&mut self, scenario: &Scenario, prompt: &str) -> Choice {
+    fn next(&mut self, scenario: &Scenario, prompt: &str) -> ChosenRule {
         let choice =
             choose(scenario, prompt, &mut |name| self.0.get(name).copied().unwrap_or_default());
         self.0.insert(choice.counter.clone(), choice.attempt);
@@ -69,11 +69,11 @@ impl Memory {
 fn a_scenario_is_a_few_lines() {
     let text = "[[rule]]\nsteps = [{ write = 'a.txt', text = 'hello' }, { claim = 'done' }]";
     let ops = ops(text, TASK, &ask());
-    assert!(matches!(&ops[0], Op::Line(Line::Started { .. })), "{ops:?}");
-    assert!(matches!(&ops[2], Op::Tool(_, Act::Write { .. })), "{ops:?}");
+    assert!(matches!(&ops[0], SimOperation::Line(SimLine::Started { .. })), "{ops:?}");
+    assert!(matches!(&ops[2], SimOperation::Tool(_, ToolAction::Write { .. })), "{ops:?}");
     assert_eq!(texts(&ops), ["Finished t-a1b2.\n\n<TASK_DONE>"]);
-    assert_eq!(finished(&ops).map(|f| f.result), Some(Verdict::Success));
-    assert_eq!(ops.last(), Some(&Op::Exit(0)));
+    assert_eq!(finished(&ops).map(|f| f.result), Some(SimVerdict::Success));
+    assert_eq!(ops.last(), Some(&SimOperation::Exit(0)));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn attempts_are_counted_for_each_condition_and_task() {
     );
     let mut memory = Memory::default();
     let mut said = |prompt: &str| match memory.next(&scenario, prompt).rule.steps.first() {
-        Some(Step::Say(text)) => text.clone(),
+        Some(ScenarioStep::Say(text)) => text.clone(),
         _ => "nothing".to_owned(),
     };
     assert_eq!(said("BUILD t-aaaa"), "first");
@@ -162,7 +162,9 @@ fn a_rule_can_be_for_a_task_although_others_are_named() {
     assert_eq!((choice.task.as_str(), &choice.rule), ("t-bbbb", &scenario.rules[1]));
     let none = first_choice(&scenario, "hello");
     assert_eq!(none.task, "none");
-    assert!(matches!(&none.rule.steps[..], [Step::Say(text)] if text.starts_with("No rule")));
+    assert!(
+        matches!(&none.rule.steps[..], [ScenarioStep::Say(text)] if text.starts_with("No rule"))
+    );
 }
 
 #[test]
@@ -178,24 +180,29 @@ fn a_compaction_is_answered_unless_a_rule_is_for_it() {
     let any = "[[rule]]\nsteps = [{ write = 'a', text = 'a' }]";
     let found = ops(any, "/compact keep the plan", &ask());
     let compacted =
-        Line::Compacted { trigger: CompactionTrigger::Manual, before: 180_000, after: 40_000 };
-    assert!(found.contains(&Op::Line(compacted)), "{found:?}");
+        SimLine::Compacted { trigger: CompactionTrigger::Manual, before: 180_000, after: 40_000 };
+    assert!(found.contains(&SimOperation::Line(compacted)), "{found:?}");
     let fails = "[[rule]]\nwhen = '/compact'\nsteps = [{ compaction_fails = 'too few' }]";
     let found = ops(fails, "/compact", &ask());
-    assert!(found.contains(&Op::Line(Line::CompactionFailed { reason: "too few".into() })));
+    assert!(
+        found.contains(&SimOperation::Line(SimLine::CompactionFailed { reason: "too few".into() }))
+    );
 }
 
 #[test]
 fn turns_money_and_access_are_limited() {
     let two = "[[rule]]\nsteps = [{ run = 'true' }, { cost = 0.5 }, { run = 'true' }, { claim = 'done' }]";
-    let turns = ops(two, TASK, &Ask { max_turns: Some(1), ..ask() });
-    assert_eq!(finished(&turns).map(|f| f.result), Some(Verdict::MaxTurns));
-    let budget = ops(two, TASK, &Ask { budget: Some(0.4), ..ask() });
-    assert_eq!(finished(&budget).map(|f| f.result), Some(Verdict::Budget));
-    assert_eq!(budget.last(), Some(&Op::Exit(1)));
-    let read = ops(two, TASK, &Ask { access: Access::ReadOnly, ..ask() });
-    assert!(!read.iter().any(|op| matches!(op, Op::Tool(..))), "{read:?}");
-    assert!(read.iter().any(|op| matches!(op, Op::Line(Line::Denied { .. }))), "{read:?}");
+    let turns = ops(two, TASK, &SimInvocation { max_turns: Some(1), ..ask() });
+    assert_eq!(finished(&turns).map(|f| f.result), Some(SimVerdict::MaxTurns));
+    let budget = ops(two, TASK, &SimInvocation { budget: Some(0.4), ..ask() });
+    assert_eq!(finished(&budget).map(|f| f.result), Some(SimVerdict::Budget));
+    assert_eq!(budget.last(), Some(&SimOperation::Exit(1)));
+    let read = ops(two, TASK, &SimInvocation { access: SimAccess::ReadOnly, ..ask() });
+    assert!(!read.iter().any(|op| matches!(op, SimOperation::Tool(..))), "{read:?}");
+    assert!(
+        read.iter().any(|op| matches!(op, SimOperation::Line(SimLine::Denied { .. }))),
+        "{read:?}"
+    );
 }
 
 #[test]
@@ -203,7 +210,7 @@ fn a_handoff_has_every_field_and_takes_the_scenarios() {
     let text = "[[rule]]\nsteps = [\n\
         { write = 'a.txt', text = '{task}' },\n\
         { claim = 'not_complete', why = 'half', handoff = { summary = 'mine {task}' } },\n]";
-    let ops = ops(text, TASK, &Ask { shape: Shape::Structured, ..ask() });
+    let ops = ops(text, TASK, &SimInvocation { shape: AnswerShape::Structured, ..ask() });
     let handoff = finished(&ops).and_then(|f| f.structured.clone()).unwrap_or_default();
     let read: Result<Handoff, _> = serde_json::from_value(handoff.clone());
     assert!(read.is_ok_and(|read| read.freeform.chars().count() >= MIN_FREEFORM), "{handoff}");
@@ -249,8 +256,8 @@ fn every_fault_can_be_named_and_does_something() {
 fn a_crash_leaves_half_of_the_edit_that_was_next() {
     let text = "[[rule]]\nsteps = [{ fault = 'crash' }, { write = 'a', text = 'abcd' }]";
     let found = ops(text, TASK, &ask());
-    assert!(found.contains(&Op::Half("a".into(), "abcd".into())), "{found:?}");
-    assert!(found.contains(&Op::Signal(Signal::Kill)), "{found:?}");
+    assert!(found.contains(&SimOperation::Half("a".into(), "abcd".into())), "{found:?}");
+    assert!(found.contains(&SimOperation::Signal(SimSignal::Kill)), "{found:?}");
 }
 
 const CHANCE: &str = "[chaos]\nseed = 7\nattempts = 2\nrates = { crash = 0.25, lie = 0.25 }\n\
@@ -266,7 +273,7 @@ fn chance_is_the_same_for_the_same_seed_task_and_attempt() {
         let performance = expand(&scenario, &choice, &prompt, &ask());
         performance.ops
     };
-    let crashed = |ops: &[Op]| ops.contains(&Op::Signal(Signal::Kill));
+    let crashed = |ops: &[SimOperation]| ops.contains(&SimOperation::Signal(SimSignal::Kill));
     let all = |seed: u64| (0..400).map(|task| crashed(&run(seed, task, 1))).collect::<Vec<_>>();
     assert_eq!(all(7), all(7));
     assert_ne!(all(7), all(8));
@@ -280,10 +287,10 @@ fn chance_is_the_same_for_the_same_seed_task_and_attempt() {
 fn chance_leaves_a_calm_rule_and_a_compaction_alone() {
     let always = "[chaos]\nseed = 1\nrates = { hang = 1.0 }\n";
     let calm = format!("{always}[[rule]]\nchaos = false\nsteps = [{{ claim = 'done' }}]");
-    assert!(!ops(&calm, TASK, &ask()).contains(&Op::Hang));
+    assert!(!ops(&calm, TASK, &ask()).contains(&SimOperation::Hang));
     let struck = format!("{always}[[rule]]\nsteps = [{{ claim = 'done' }}]");
-    assert!(ops(&struck, TASK, &ask()).contains(&Op::Hang));
-    assert!(!ops(&struck, "/compact", &ask()).contains(&Op::Hang));
+    assert!(ops(&struck, TASK, &ask()).contains(&SimOperation::Hang));
+    assert!(!ops(&struck, "/compact", &ask()).contains(&SimOperation::Hang));
 }
 
 #[test]
@@ -347,9 +354,9 @@ proptest! {
     ) {
         if let Ok(scenario) = Scenario::parse(&pieces.concat()) {
             let choice = choose(&scenario, &prompt, &mut |_| count);
-            let ask = Ask { max_turns, budget: Some(0.1), shape: Shape::Structured, ..ask() };
+            let ask = SimInvocation { max_turns, budget: Some(0.1), shape: AnswerShape::Structured, ..ask() };
             let performance = expand(&scenario, &choice, &prompt, &ask);
-            prop_assert!(matches!(performance.ops.last(), Some(Op::Exit(_))));
+            prop_assert!(matches!(performance.ops.last(), Some(SimOperation::Exit(_))));
         }
     }
 

@@ -83,7 +83,7 @@ pub struct Investigation {
     #[serde(default, alias = "id", deserialize_with = "loose::text")]
     pub issue_id: String,
     /// Whether there is something to do.
-    pub outcome: Finding,
+    pub outcome: InvestigationOutcome,
     /// Findings of the investigation, or the reason why the issue is out of scope.
     #[serde(default, deserialize_with = "loose::text")]
     pub reason: String,
@@ -95,7 +95,7 @@ pub struct Investigation {
 /// Result of an investigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Finding {
+pub enum InvestigationOutcome {
     /// The issue needs work.
     Tasks,
     /// The spec does not ask for it, or nothing has to be done.
@@ -109,7 +109,7 @@ pub struct TaskVerdict {
     /// Id of the task.
     pub task_id: String,
     /// Verdict in one word.
-    pub verdict: Verdict,
+    pub verdict: VerdictWord,
     /// Why, with what was looked at or run.
     #[serde(default, deserialize_with = "loose::text")]
     pub reason: String,
@@ -123,8 +123,8 @@ impl TaskVerdict {
     pub fn rejection(&self) -> Option<&str> {
         let unfinished = self.gaps.iter().find(|gap| gap.kind == GapKind::Incomplete);
         match self.verdict {
-            Verdict::Reject => Some(self.reason.as_str()),
-            Verdict::Accept => unfinished.map(|gap| gap.description.as_str()),
+            VerdictWord::Reject => Some(self.reason.as_str()),
+            VerdictWord::Accept => unfinished.map(|gap| gap.description.as_str()),
         }
     }
 }
@@ -132,7 +132,7 @@ impl TaskVerdict {
 /// Verdict about a task in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum VerdictWord {
     /// The task meets its criteria.
     #[serde(alias = "ACCEPT", alias = "Accept", alias = "accepted")]
     Accept,

@@ -1,13 +1,15 @@
 use super::*;
 use crate::construct::answer::{
-    Decomposition, Finding, Gap, GapKind, Investigation, NewIssue, PlanAnswer, SpecVerdict,
-    TaskVerdict, Verdict,
+    Decomposition, Gap, GapKind, Investigation, InvestigationOutcome, NewIssue, PlanAnswer,
+    SpecVerdict, TaskVerdict, VerdictWord,
 };
 use crate::construct::testing::{live, plan, read, states, task, texts, with_pen};
-use crate::format::{Format, codec};
-use crate::plan::{Fate, Id, Kill, KillReason, Lookup, Priority, State, TombstoneKind};
+use crate::format::{PlanFormat, codec};
+use crate::plan::{
+    Id, KillReason, KilledRun, LookedUpTask, PlanLookup, Priority, TaskState, TombstoneKind,
+};
 
-fn verdict(id: &str, verdict: Verdict, gaps: Vec<Gap>) -> TaskVerdict {
+fn verdict(id: &str, verdict: VerdictWord, gaps: Vec<Gap>) -> TaskVerdict {
     TaskVerdict { task_id: id.into(), verdict, reason: "because".into(), gaps }
 }
 
@@ -24,7 +26,7 @@ fn verify(
     verdicts: &[TaskVerdict],
     unverified: &[Id],
     whole: Option<&SpecVerdict>,
-) -> Applied {
+) -> AppliedChange {
     let input = Verification { spec: "s.md", verdicts, unverified, whole, max_retries: 2 };
     with_pen(|pen| verified(text, &input, pen))
 }
@@ -36,8 +38,10 @@ fn verdicts_gaps_priorities_and_the_word_about_the_spec_are_one_write() {
         "{'t':'task','id':'t-3b','name':'B','s':'d'}",
     ]);
     let gaps = vec![gap(GapKind::MissingFeature, "missing error handling")];
-    let verdicts =
-        [verdict("t-3a", Verdict::Accept, Vec::new()), verdict("t-3b", Verdict::Reject, gaps)];
+    let verdicts = [
+        verdict("t-3a", VerdictWord::Accept, Vec::new()),
+        verdict("t-3b", VerdictWord::Reject, gaps),
+    ];
     let whole = SpecVerdict {
         satisfied: false,
         gaps: vec![gap(GapKind::Bug, "a flaky test")],
@@ -61,18 +65,18 @@ fn verdicts_gaps_priorities_and_the_word_about_the_spec_are_one_write() {
 #[test]
 fn the_spec_is_accepted_only_when_it_is_satisfied_and_nothing_is_left() {
     let text = plan(&["{'t':'task','id':'t-1','name':'A','s':'d'}"]);
-    let accept = [verdict("t-1", Verdict::Accept, Vec::new())];
+    let accept = [verdict("t-1", VerdictWord::Accept, Vec::new())];
     let done = verify(&text, &accept, &[], Some(&satisfied()));
     assert!(done.came.spec_accepted && read(&done.text).accepted_specs.len() == 1);
     let with_gap = SpecVerdict { gaps: vec![gap(GapKind::Bug, "b")], ..satisfied() };
     for whole in [None, Some(&with_gap)] {
         assert!(!verify(&text, &accept, &[], whole).came.spec_accepted);
     }
-    let reject = [verdict("t-1", Verdict::Reject, Vec::new())];
+    let reject = [verdict("t-1", VerdictWord::Reject, Vec::new())];
     assert!(!verify(&text, &reject, &[], Some(&satisfied())).came.spec_accepted);
     let silent = verify(&text, &[], &["t-1".into()], Some(&satisfied()));
     assert!(!silent.came.spec_accepted);
-    assert_eq!(states(&read(&silent.text)), [("t-1", State::Done)]);
+    assert_eq!(states(&read(&silent.text)), [("t-1", TaskState::Done)]);
     let nothing = verify(&plan(&[]), &[], &[], Some(&satisfied()));
     assert!(nothing.came.spec_accepted, "the spec alone was looked at");
 }
@@ -100,7 +104,7 @@ fn each_kind_of_gap_becomes_what_the_table_says() {
         (gap(GapKind::Other, "odd"), 0, 1),
     ] {
         let kind = gap.kind;
-        let applied = verify(&text, &[verdict("t-1", Verdict::Accept, vec![gap])], &[], None);
+        let applied = verify(&text, &[verdict("t-1", VerdictWord::Accept, vec![gap])], &[], None);
         let came = &applied.came;
         assert_eq!((came.created.len(), came.raised.len()), (tasks, issues), "{kind:?}");
         let incomplete = kind == GapKind::Incomplete;
@@ -119,15 +123,15 @@ fn a_task_out_of_retries_becomes_an_issue_and_one_that_nobody_verified_stays_don
         "{'t':'task','id':'t-1','name':'A','s':'d','retry_count':2,'priority':'high'}",
         "{'t':'task','id':'t-3','name':'C','s':'d'}",
     ]);
-    let reject = [verdict("t-1", Verdict::Reject, Vec::new())];
+    let reject = [verdict("t-1", VerdictWord::Reject, Vec::new())];
     let applied = verify(&text, &reject, &["t-3".into()], None);
     let after = read(&applied.text);
     assert_eq!(texts(&applied.came.failed), ["t-1"]);
     assert_eq!(texts(&applied.came.unverified), ["t-3"]);
-    assert_eq!(states(&after), [("t-3", State::Done)]);
+    assert_eq!(states(&after), [("t-3", TaskState::Done)]);
     let from: Vec<_> = after.issues.iter().map(|i| (i.created_from.clone(), i.priority)).collect();
     assert_eq!(from, [(Some("t-1".into()), Some(Priority::High))]);
-    assert_eq!(Lookup::new(&after).fate(&"t-1".into()), Fate::Failed);
+    assert_eq!(PlanLookup::new(&after).fate(&"t-1".into()), LookedUpTask::Failed);
 }
 
 #[test]
@@ -137,10 +141,10 @@ fn verdicts_about_unknown_or_open_tasks_are_reported_and_ignored_and_doubt_wins(
         "{'t':'task','id':'t-2','name':'B','s':'p'}",
     ]);
     let verdicts = [
-        verdict("t-9", Verdict::Accept, Vec::new()),
-        verdict("t-2", Verdict::Accept, Vec::new()),
-        verdict("t-1", Verdict::Accept, Vec::new()),
-        verdict("t-1", Verdict::Reject, Vec::new()),
+        verdict("t-9", VerdictWord::Accept, Vec::new()),
+        verdict("t-2", VerdictWord::Accept, Vec::new()),
+        verdict("t-1", VerdictWord::Accept, Vec::new()),
+        verdict("t-1", VerdictWord::Reject, Vec::new()),
     ];
     let applied = verify(&text, &verdicts, &[], None);
     assert_eq!(texts(&applied.came.rejected), ["t-1"]);
@@ -172,7 +176,10 @@ fn new_work_is_capped_and_what_is_there_already_is_not_made_again() {
     assert!(again.came.created.is_empty(), "{:?}", again.came);
 }
 
-fn found(outcome: Finding, tasks: Vec<crate::construct::answer::NewTask>) -> Investigation {
+fn found(
+    outcome: InvestigationOutcome,
+    tasks: Vec<crate::construct::answer::NewTask>,
+) -> Investigation {
     Investigation { issue_id: String::new(), outcome, reason: "not asked for".into(), tasks }
 }
 
@@ -187,10 +194,13 @@ fn an_issue_becomes_tasks_with_its_priority_and_what_it_blocked_goes_on_after_th
     let findings = [
         (
             "i-1".into(),
-            found(Finding::Tasks, vec![task("a", "Make a key", &[]), task("b", "Use it", &["a"])]),
+            found(
+                InvestigationOutcome::Tasks,
+                vec![task("a", "Make a key", &[]), task("b", "Use it", &["a"])],
+            ),
         ),
-        ("i-2".into(), found(Finding::OutOfScope, Vec::new())),
-        ("i-9".into(), found(Finding::OutOfScope, Vec::new())),
+        ("i-2".into(), found(InvestigationOutcome::OutOfScope, Vec::new())),
+        ("i-9".into(), found(InvestigationOutcome::OutOfScope, Vec::new())),
     ];
     let applied = with_pen(|pen| investigated(&text, &findings, pen));
     let after = read(&applied.text);
@@ -200,7 +210,7 @@ fn an_issue_becomes_tasks_with_its_priority_and_what_it_blocked_goes_on_after_th
     assert_eq!(texts(&live(&after, b.as_str()).deps), [a.as_str()]);
     assert_eq!(live(&after, a.as_str()).priority, Some(Priority::Low));
     assert_eq!(live(&after, a.as_str()).created_from, Some("i-1".into()));
-    assert_eq!(live(&after, "t-1").state, State::Pending);
+    assert_eq!(live(&after, "t-1").state, TaskState::Pending);
     assert_eq!(live(&after, "t-1").deps, [a.clone(), b.clone()]);
     let notes = applied.came.notes.join("\n");
     assert!(notes.contains("out of scope: not asked for") && notes.contains("i-9"), "{notes}");
@@ -213,7 +223,8 @@ fn what_waited_for_a_task_that_was_given_up_waits_for_its_successors() {
         "{'t':'task','id':'t-2','name':'B','s':'p','deps':['t-1']}",
         "{'t':'issue','id':'i-1','desc':'t-1 failed','created_from':'t-1'}",
     ]);
-    let findings = [("i-1".into(), found(Finding::Tasks, vec![task("", "Another way", &[])]))];
+    let findings =
+        [("i-1".into(), found(InvestigationOutcome::Tasks, vec![task("", "Another way", &[])]))];
     let applied = with_pen(|pen| investigated(&text, &findings, pen));
     assert_eq!(live(&read(&applied.text), "t-2").deps, applied.came.created);
 }
@@ -233,8 +244,8 @@ fn issues_that_say_the_same_become_one_with_the_highest_priority() {
     assert_eq!(after.issues[0].priority, Some(Priority::High));
 }
 
-fn kill() -> Kill {
-    Kill { reason: KillReason::Timeout, log: Some("build/ralph-logs/x.log".into()) }
+fn kill() -> KilledRun {
+    KilledRun { reason: KillReason::Timeout, log: Some("build/ralph-logs/x.log".into()) }
 }
 
 fn parts(names: &[&str]) -> Decomposition {
@@ -254,7 +265,7 @@ fn a_killed_task_is_replaced_by_its_parts_and_dependants_wait_for_all_of_them() 
         "{'t':'task','id':'t-4','name':'Printer','s':'p','deps':['t-3','t-0']}",
     ]);
     let text = with_pen(|pen| killed(&text, &"t-3".into(), &kill(), pen)).text;
-    assert_eq!(live(&read(&text), "t-3").state, State::Killed(kill()));
+    assert_eq!(live(&read(&text), "t-3").state, TaskState::Killed(kill()));
     let mut split = parts(&["Lexer", "Grammar", "lexer", "parser"]);
     split.tasks[1].deps = vec!["Lexer".into(), "t-4".into(), "t-3".into()];
     let applied = with_pen(|pen| decomposed(&text, &"t-3".into(), &split, pen));
@@ -264,7 +275,7 @@ fn a_killed_task_is_replaced_by_its_parts_and_dependants_wait_for_all_of_them() 
     assert_eq!(lexer.parent, Some("t-3".into()));
     assert_eq!((lexer.priority, &lexer.deps[..]), (Some(Priority::High), &["t-0".into()][..]));
     assert!(lexer.notes.as_deref().unwrap().contains("ran out of time"));
-    assert_eq!(lexer.state, State::Pending);
+    assert_eq!(lexer.state, TaskState::Pending);
     assert!(!grammar.deps.contains(&"t-4".into()), "that would be a circle");
     assert_eq!(live(&after, "t-4").deps, [a.clone(), b.clone(), "t-0".into()]);
     assert!(after.task(&"t-3".into()).is_none());
@@ -328,11 +339,11 @@ fn a_blocked_task_waits_for_an_issue() {
     let text = plan(&["{'t':'task','id':'t-1','name':'A','s':'p'}"]);
     let applied = with_pen(|pen| blocked(&text, &"t-1".into(), "no key", pen));
     let after = read(&applied.text);
-    assert_eq!(live(&after, "t-1").state, State::Blocked("no key".into()));
+    assert_eq!(live(&after, "t-1").state, TaskState::Blocked("no key".into()));
     assert_eq!(after.issues[0].created_from, Some("t-1".into()));
 }
 
-fn target(format: Format, existing: Existing) -> PlanTarget<'static> {
+fn target(format: PlanFormat, existing: ExistingTasks) -> PlanTarget<'static> {
     PlanTarget { format, spec: Some("s.md"), file: None, existing, title: "s" }
 }
 
@@ -344,8 +355,9 @@ fn a_plan_goes_into_every_format_with_its_dependencies_where_there_is_a_place_fo
         task("a", "Read it", &["t-0001"]),
     ];
     let answer = PlanAnswer { tasks, ..PlanAnswer::default() };
-    for format in Format::ALL {
-        let applied = with_pen(|pen| planned("", &target(format, Existing::Merge), &answer, pen));
+    for format in PlanFormat::ALL {
+        let applied =
+            with_pen(|pen| planned("", &target(format, ExistingTasks::Merge), &answer, pen));
         let after = codec(format).parse(&applied.text).unwrap();
         let names: Vec<&str> = after.tasks.iter().map(|t| t.name.as_str()).collect();
         assert_eq!(
@@ -357,12 +369,13 @@ fn a_plan_goes_into_every_format_with_its_dependencies_where_there_is_a_place_fo
         assert!(
             after.tasks.iter().all(|t| t.accept.len() == 1 && applied.came.created.contains(&t.id))
         );
-        if format != Format::Progress {
+        if format != PlanFormat::Progress {
             assert_eq!(after.tasks[2].deps, [after.tasks[1].id.clone()], "{format}");
             assert!(after.tasks.iter().all(|t| t.priority.is_some()), "{format}");
         }
-        let again =
-            with_pen(|pen| planned(&applied.text, &target(format, Existing::Merge), &answer, pen));
+        let again = with_pen(|pen| {
+            planned(&applied.text, &target(format, ExistingTasks::Merge), &answer, pen)
+        });
         assert!(again.came.created.is_empty(), "{format}: {:?}", again.came);
     }
 }
@@ -379,8 +392,9 @@ fn replacing_keeps_done_work_and_every_other_spec() {
         tasks: vec![task("", "New idea", &["t-1"]), task("", "done already!", &[])],
         ..PlanAnswer::default()
     };
-    let applied =
-        with_pen(|pen| planned(&text, &target(Format::Jsonl, Existing::Replace), &answer, pen));
+    let applied = with_pen(|pen| {
+        planned(&text, &target(PlanFormat::Jsonl, ExistingTasks::Replace), &answer, pen)
+    });
     let after = read(&applied.text);
     let names: Vec<&str> = after.tasks.iter().map(|t| t.name.as_str()).collect();
     assert_eq!(names, ["Done already", "Needed elsewhere", "Other", "New idea"]);

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Applied, Pen};
-use crate::construct::similar::Words;
-use crate::cycle::Came;
+use super::{AppliedChange, EditContext};
+use crate::construct::similar::WordSet;
+use crate::cycle::StageResult;
 use crate::format::jsonl::fresh_issue_id;
-use crate::format::{Codec, EditError, Format, codec};
-use crate::plan::{Edit, Id, Issue, Plan, Task, cycles, prioritize, verbs};
+use crate::format::{EditError, PlanCodec, PlanFormat, codec};
+use crate::plan::{Id, Issue, Plan, PlanEdit, Task, cycles, prioritize, verbs};
 use crate::prompt::markdown::one_line;
 use crate::text::clip;
 
@@ -20,27 +20,31 @@ const NOTES: usize = 50;
 /// Characters of a name in a note.
 const SHORT: usize = 80;
 
-/// A plan that is being changed. A round ends with [`Bench::commit`]; in one round there is at most
+/// A plan that is being changed. A round ends with [`WorkingPlan::commit`]; in one round there is at most
 /// one change of each record.
-pub(super) struct Bench<'a> {
+pub(super) struct WorkingPlan<'a> {
     /// Plan as of the last round.
     pub(super) plan: Plan,
     /// Results of all rounds so far.
-    pub(super) came: Came,
-    pub(super) pen: Pen<'a>,
+    pub(super) came: StageResult,
+    pub(super) pen: EditContext<'a>,
     text: String,
-    codec: &'static dyn Codec,
+    codec: &'static dyn PlanCodec,
     changed: BTreeMap<Id, Task>,
     /// Tasks that this round adds.
     pub(super) added: Vec<Task>,
-    edits: Vec<Edit>,
+    edits: Vec<PlanEdit>,
     /// Words of the issues raised in this round.
-    raised: Vec<Words>,
+    raised: Vec<WordSet>,
     taken: BTreeSet<Id>,
 }
 
-impl<'a> Bench<'a> {
-    pub(super) fn new(format: Format, text: &str, pen: Pen<'a>) -> Result<Self, EditError> {
+impl<'a> WorkingPlan<'a> {
+    pub(super) fn new(
+        format: PlanFormat,
+        text: &str,
+        pen: EditContext<'a>,
+    ) -> Result<Self, EditError> {
         let codec = codec(format);
         let plan = codec.parse(text)?;
         let tasks = plan.tasks.iter().map(|t| &t.id);
@@ -48,7 +52,7 @@ impl<'a> Bench<'a> {
         let taken = ids.chain(plan.tombstones.iter().map(|t| &t.id)).cloned().collect();
         Ok(Self {
             plan,
-            came: Came::default(),
+            came: StageResult::default(),
             pen,
             text: text.to_owned(),
             codec,
@@ -66,7 +70,7 @@ impl<'a> Bench<'a> {
     }
 
     /// One more edit of this round.
-    pub(super) fn edit(&mut self, edit: Edit) {
+    pub(super) fn edit(&mut self, edit: PlanEdit) {
         self.edits.push(edit);
     }
 
@@ -93,8 +97,8 @@ impl<'a> Bench<'a> {
     /// A new issue, unless one says the same already.
     pub(super) fn raise(&mut self, issue: Issue) {
         let desc = clip(issue.desc.trim(), DESCRIPTION);
-        let words = Words::new(&desc);
-        let known = self.plan.scoped_issues().find(|i| words.similar(&Words::new(&i.desc)));
+        let words = WordSet::new(&desc);
+        let known = self.plan.scoped_issues().find(|i| words.similar(&WordSet::new(&i.desc)));
         if let Some(known) = known.map(|i| i.id.clone()) {
             let desc = short(&desc);
             return self.note(format!("“{desc}” is an issue already: {known}"));
@@ -107,7 +111,7 @@ impl<'a> Bench<'a> {
         self.note(format!("{id}: {}", short(&desc)));
         self.came.raised.push(id.clone());
         let spec = issue.spec.or_else(|| self.plan.current_spec.clone());
-        self.edits.push(Edit::AddIssue(Issue { id, desc, spec, ..issue }));
+        self.edits.push(PlanEdit::AddIssue(Issue { id, desc, spec, ..issue }));
     }
 
     fn issue_id(&mut self) -> Id {
@@ -160,9 +164,9 @@ impl<'a> Bench<'a> {
         self.break_circles();
         let mut edits = std::mem::take(&mut self.edits);
         let changed = std::mem::take(&mut self.changed);
-        edits.extend(changed.into_values().map(Edit::UpdateTask));
+        edits.extend(changed.into_values().map(PlanEdit::UpdateTask));
         let added = in_order(std::mem::take(&mut self.added));
-        edits.extend(added.into_iter().map(|task| Edit::AddTask { task, after: None }));
+        edits.extend(added.into_iter().map(|task| PlanEdit::AddTask { task, after: None }));
         self.raised.clear();
         if !edits.is_empty() {
             self.text = self.codec.edit_parsed(&self.plan, &self.text, &edits)?;
@@ -176,11 +180,11 @@ impl<'a> Bench<'a> {
         &mut self,
         which: impl Fn(&Plan, &Task) -> bool,
     ) -> Result<(), EditError> {
-        if self.plan.format == Format::Progress {
+        if self.plan.format == PlanFormat::Progress {
             return Ok(());
         }
         for edit in prioritize(&self.plan, None).edits {
-            if let Edit::UpdateTask(task) = edit
+            if let PlanEdit::UpdateTask(task) = edit
                 && which(&self.plan, &task)
             {
                 self.changed.insert(task.id.clone(), task);
@@ -206,7 +210,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Result<Applied, EditError> {
+    pub(super) fn finish(mut self) -> Result<AppliedChange, EditError> {
         self.commit()?;
         let notes = &mut self.came.notes;
         if notes.len() > NOTES {
@@ -214,7 +218,7 @@ impl<'a> Bench<'a> {
             notes.truncate(NOTES);
             notes.push(format!("and {more} more remarks"));
         }
-        Ok(Applied { text: self.text, came: self.came })
+        Ok(AppliedChange { text: self.text, came: self.came })
     }
 
     /// The text of the last round, to be changed by hand.

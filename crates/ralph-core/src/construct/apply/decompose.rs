@@ -2,19 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use super::bench::{Bench, short};
+use super::bench::{WorkingPlan, short};
 use super::investigate;
-use super::mint::{Against, Mint, check_new_parts};
-use super::{Applied, Pen};
+use super::mint::{DuplicateScope, TaskCreation, check_new_parts};
+use super::{AppliedChange, EditContext};
 use crate::construct::answer::{Decomposition, SUBTASKS};
 use crate::construct::{MAX_DEPTH, similar};
-use crate::format::{EditError, Format};
-use crate::plan::{Edit, Id, Issue, Kill, KillReason, Lookup, Plan, Retirement, State, Task};
+use crate::format::{EditError, PlanFormat};
+use crate::plan::{
+    Id, Issue, KillReason, KilledRun, Plan, PlanEdit, PlanLookup, Retirement, Task, TaskState,
+};
 
 /// Return the number of times that work was broken down to get to this task.
 /// Ancestors are found by the records that they left in the plan.
 pub fn depth(plan: &Plan, id: &Id) -> usize {
-    let lookup = Lookup::new(plan);
+    let lookup = PlanLookup::new(plan);
     let mut seen = BTreeSet::new();
     let mut here = id.clone();
     loop {
@@ -33,9 +35,9 @@ pub fn decomposed(
     text: &str,
     id: &Id,
     parts: &Decomposition,
-    pen: Pen<'_>,
-) -> Result<Applied, EditError> {
-    let mut bench = Bench::new(Format::Jsonl, text, pen)?;
+    pen: EditContext<'_>,
+) -> Result<AppliedChange, EditError> {
+    let mut bench = WorkingPlan::new(PlanFormat::Jsonl, text, pen)?;
     if let Some(task) = bench.plan.task(id).cloned() {
         split_task(&mut bench, &task, parts)?;
     } else if let Some(issue) = bench.plan.issue(id).cloned() {
@@ -46,8 +48,12 @@ pub fn decomposed(
     bench.finish()
 }
 
-fn split_task(bench: &mut Bench<'_>, task: &Task, parts: &Decomposition) -> Result<(), EditError> {
-    let State::Killed(kill) = &task.state else {
+fn split_task(
+    bench: &mut WorkingPlan<'_>,
+    task: &Task,
+    parts: &Decomposition,
+) -> Result<(), EditError> {
+    let TaskState::Killed(kill) = &task.state else {
         bench.note(format!("{} is {}, so it is not broken down", task.id, task.state.word()));
         return Ok(());
     };
@@ -61,7 +67,12 @@ fn split_task(bench: &mut Bench<'_>, task: &Task, parts: &Decomposition) -> Resu
         ..task.clone()
     };
     let most = *SUBTASKS.end();
-    let how = Mint { like: &like, instead_of: Some(&task.id), against: Against::Unverified, most };
+    let how = TaskCreation {
+        like: &like,
+        instead_of: Some(&task.id),
+        against: DuplicateScope::Unverified,
+        most,
+    };
     if let Err(why) = check_new_parts(&bench.plan, task, &parts.tasks) {
         bench.note(format!("{} is not broken down: {why}", task.id));
         return Ok(());
@@ -69,7 +80,7 @@ fn split_task(bench: &mut Bench<'_>, task: &Task, parts: &Decomposition) -> Resu
     let ids = bench.mint(&parts.tasks, &how);
     bench.repoint(&task.id, &ids);
     let list: Vec<&str> = ids.iter().map(Id::as_str).collect();
-    bench.edit(Edit::Retire {
+    bench.edit(PlanEdit::Retire {
         id: task.id.clone(),
         how: Retirement::Deleted,
         reason: Some(format!("broken down into {}", list.join(", "))),
@@ -80,7 +91,7 @@ fn split_task(bench: &mut Bench<'_>, task: &Task, parts: &Decomposition) -> Resu
 }
 
 /// Describe the origin of a part, for the agent that works on it.
-fn origin(task: &Task, kill: &Kill, reason: &str) -> String {
+fn origin(task: &Task, kill: &KilledRun, reason: &str) -> String {
     let what = match kill.reason {
         KillReason::Timeout => "ran out of time",
         KillReason::ContextLimit => {
@@ -94,10 +105,11 @@ fn origin(task: &Task, kill: &Kill, reason: &str) -> String {
     text
 }
 
-fn split_issue(bench: &mut Bench<'_>, issue: &Issue, parts: &Decomposition) {
+fn split_issue(bench: &mut WorkingPlan<'_>, issue: &Issue, parts: &Decomposition) {
     let like = investigate::like(issue);
     let most = *SUBTASKS.end();
-    let how = Mint { like: &like, instead_of: None, against: Against::Unverified, most };
+    let how =
+        TaskCreation { like: &like, instead_of: None, against: DuplicateScope::Unverified, most };
     let ids = if parts.tasks.is_empty() { Vec::new() } else { bench.mint(&parts.tasks, &how) };
     for part in parts.issues.iter().take(most) {
         if !part.desc.trim().is_empty() && !similar(&part.desc, &issue.desc) {
@@ -111,13 +123,18 @@ fn split_issue(bench: &mut Bench<'_>, issue: &Issue, parts: &Decomposition) {
     if bench.came.raised.is_empty() {
         bench.release(issue, &ids);
     }
-    bench.edit(Edit::RemoveIssue(issue.id.clone()));
+    bench.edit(PlanEdit::RemoveIssue(issue.id.clone()));
     bench.came.split.push(issue.id.clone());
 }
 
 /// Nobody could break it down: a task is given up, an issue is investigated again.
-pub fn give_up(text: &str, id: &Id, reason: &str, pen: Pen<'_>) -> Result<Applied, EditError> {
-    let mut bench = Bench::new(Format::Jsonl, text, pen)?;
+pub fn give_up(
+    text: &str,
+    id: &Id,
+    reason: &str,
+    pen: EditContext<'_>,
+) -> Result<AppliedChange, EditError> {
+    let mut bench = WorkingPlan::new(PlanFormat::Jsonl, text, pen)?;
     if bench.plan.task(id).is_some() {
         bench.fail(id, reason);
     } else if let Some(issue) = bench.plan.issue(id).cloned() {
@@ -128,7 +145,7 @@ pub fn give_up(text: &str, id: &Id, reason: &str, pen: Pen<'_>) -> Result<Applie
     bench.finish()
 }
 
-fn again(bench: &mut Bench<'_>, issue: &Issue, reason: &str) {
+fn again(bench: &mut WorkingPlan<'_>, issue: &Issue, reason: &str) {
     bench.note(format!("{} is investigated again: {}", issue.id, short(reason)));
-    bench.edit(Edit::UpdateIssue(Issue { kill: None, ..issue.clone() }));
+    bench.edit(PlanEdit::UpdateIssue(Issue { kill: None, ..issue.clone() }));
 }

@@ -2,23 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use super::bench::{Bench, short, unique};
-use super::mint::{Against, Mint, waiting_for};
+use super::bench::{WorkingPlan, short, unique};
+use super::mint::{DuplicateScope, TaskCreation, waiting_for};
 use super::verify::MOST_CREATED;
-use super::{Applied, Pen};
-use crate::construct::answer::{Finding, Investigation};
-use crate::construct::similar::Words;
-use crate::cycle::Ruling;
-use crate::format::{EditError, Format};
-use crate::plan::{Edit, Fate, Id, Issue, Lookup, State, Task};
+use super::{AppliedChange, EditContext};
+use crate::construct::answer::{Investigation, InvestigationOutcome};
+use crate::construct::similar::WordSet;
+use crate::cycle::ScopeRuling;
+use crate::format::{EditError, PlanFormat};
+use crate::plan::{Id, Issue, LookedUpTask, PlanEdit, PlanLookup, Task, TaskState};
 
 /// Put what was found out into the plan. Issues without an answer stay.
 pub fn investigated(
     text: &str,
     findings: &[(Id, Investigation)],
-    pen: Pen<'_>,
-) -> Result<Applied, EditError> {
-    let mut bench = Bench::new(Format::Jsonl, text, pen)?;
+    pen: EditContext<'_>,
+) -> Result<AppliedChange, EditError> {
+    let mut bench = WorkingPlan::new(PlanFormat::Jsonl, text, pen)?;
     let mut seen = BTreeSet::new();
     for (id, finding) in findings {
         let Some(issue) = bench.plan.issue(id).cloned().filter(|_| seen.insert(id)) else {
@@ -26,25 +26,29 @@ pub fn investigated(
             continue;
         };
         match finding.outcome {
-            Finding::Tasks => {
+            InvestigationOutcome::Tasks => {
                 let most = MOST_CREATED.saturating_sub(bench.came.created.len());
                 if most == 0 {
                     bench.note(format!("{id} waits for the next iteration: enough new tasks"));
                     continue;
                 }
                 let like = like(&issue);
-                let how =
-                    Mint { like: &like, instead_of: None, against: Against::Unverified, most };
+                let how = TaskCreation {
+                    like: &like,
+                    instead_of: None,
+                    against: DuplicateScope::Unverified,
+                    most,
+                };
                 let ids = bench.mint(&finding.tasks, &how);
                 bench.release(&issue, &ids);
             }
-            Finding::OutOfScope => {
+            InvestigationOutcome::OutOfScope => {
                 bench.note(format!("{id} is out of scope: {}", short(&finding.reason)));
                 let (issue, reason) = (issue.desc, finding.reason.clone());
-                bench.came.ruled_out.push(Ruling { issue, reason });
+                bench.came.ruled_out.push(ScopeRuling { issue, reason });
             }
         }
-        bench.edit(Edit::RemoveIssue(id.clone()));
+        bench.edit(PlanEdit::RemoveIssue(id.clone()));
         bench.came.resolved.push(id.clone());
     }
     bench.finish()
@@ -60,15 +64,15 @@ pub(super) fn like(issue: &Issue) -> Task {
     }
 }
 
-impl Bench<'_> {
+impl WorkingPlan<'_> {
     /// The task that an issue is about can go on after the new ones; what waited for one that was
     /// given up waits for the new ones instead.
     pub(super) fn release(&mut self, issue: &Issue, new: &[Id]) {
         let Some(from) = &issue.created_from else { return };
-        let fate = match Lookup::new(&self.plan).fate(from) {
-            Fate::Live(task) if !self.in_scope(task) => None,
-            Fate::Live(task) => matches!(task.state, State::Blocked(_)).then_some(true),
-            Fate::Failed => Some(false),
+        let fate = match PlanLookup::new(&self.plan).fate(from) {
+            LookedUpTask::Live(task) if !self.in_scope(task) => None,
+            LookedUpTask::Live(task) => matches!(task.state, TaskState::Blocked(_)).then_some(true),
+            LookedUpTask::Failed => Some(false),
             _ => None,
         };
         // What waits for the task already would wait for itself.
@@ -77,7 +81,7 @@ impl Bench<'_> {
         let free: Vec<Id> = new.iter().filter(free).cloned().collect();
         match fate {
             Some(true) => self.change(from, |task| {
-                task.state = State::Pending;
+                task.state = TaskState::Pending;
                 task.deps = unique(task.deps.drain(..).chain(free).collect());
             }),
             Some(false) if !new.is_empty() => self.repoint(from, &free),
@@ -87,13 +91,13 @@ impl Bench<'_> {
 }
 
 /// Of several issues that say the same, the first stays, with the highest priority of them.
-pub fn merge_issues(text: &str, pen: Pen<'_>) -> Result<Applied, EditError> {
-    let mut bench = Bench::new(Format::Jsonl, text, pen)?;
-    let mut kept: Vec<(Issue, Words)> = Vec::new();
+pub fn merge_issues(text: &str, pen: EditContext<'_>) -> Result<AppliedChange, EditError> {
+    let mut bench = WorkingPlan::new(PlanFormat::Jsonl, text, pen)?;
+    let mut kept: Vec<(Issue, WordSet)> = Vec::new();
     let mut gone = Vec::new();
     for issue in bench.plan.scoped_issues().filter(|issue| issue.kill.is_none()) {
-        let words = Words::new(&issue.desc);
-        let same = |(other, known): &&mut (Issue, Words)| {
+        let words = WordSet::new(&issue.desc);
+        let same = |(other, known): &&mut (Issue, WordSet)| {
             known.similar(&words)
                 && (other.created_from == issue.created_from || issue.created_from.is_none())
         };
@@ -108,11 +112,11 @@ pub fn merge_issues(text: &str, pen: Pen<'_>) -> Result<Applied, EditError> {
     for (id, first) in gone {
         bench.note(format!("{id} says the same as {first}"));
         bench.came.resolved.push(id.clone());
-        bench.edit(Edit::RemoveIssue(id));
+        bench.edit(PlanEdit::RemoveIssue(id));
     }
     for (issue, _) in kept {
         if bench.plan.issue(&issue.id).is_some_and(|old| *old != issue) {
-            bench.edit(Edit::UpdateIssue(issue));
+            bench.edit(PlanEdit::UpdateIssue(issue));
         }
     }
     bench.finish()

@@ -1,17 +1,22 @@
 //! Work that was stopped: killed by a limit, or blocked by its own word.
 
-use super::bench::Bench;
+use super::bench::WorkingPlan;
 use super::decompose::depth;
-use super::{Applied, Pen};
+use super::{AppliedChange, EditContext};
 use crate::construct::MAX_DEPTH;
-use crate::format::{EditError, Format};
-use crate::plan::{Edit, Id, Issue, Kill, State, verbs};
+use crate::format::{EditError, PlanFormat};
+use crate::plan::{Id, Issue, KilledRun, PlanEdit, TaskState, verbs};
 
 /// Mark a task or an issue as killed. A task that was broken down too often is given up instead.
-pub fn killed(text: &str, id: &Id, kill: &Kill, pen: Pen<'_>) -> Result<Applied, EditError> {
-    let mut bench = Bench::new(Format::Jsonl, text, pen)?;
+pub fn killed(
+    text: &str,
+    id: &Id,
+    kill: &KilledRun,
+    pen: EditContext<'_>,
+) -> Result<AppliedChange, EditError> {
+    let mut bench = WorkingPlan::new(PlanFormat::Jsonl, text, pen)?;
     if let Some(issue) = bench.plan.issue(id).cloned() {
-        bench.edit(Edit::UpdateIssue(Issue { kill: Some(kill.clone()), ..issue }));
+        bench.edit(PlanEdit::UpdateIssue(Issue { kill: Some(kill.clone()), ..issue }));
         bench.came.killed.push(id.clone());
     } else if bench.plan.task(id).is_some_and(|task| task.state.is_open()) {
         bench.came.killed.push(id.clone());
@@ -22,7 +27,7 @@ pub fn killed(text: &str, id: &Id, kill: &Kill, pen: Pen<'_>) -> Result<Applied,
             );
             bench.fail(id, &reason);
         } else {
-            bench.change(id, |task| task.state = State::Killed(kill.clone()));
+            bench.change(id, |task| task.state = TaskState::Killed(kill.clone()));
         }
     } else {
         bench.note(format!("{id} was killed and is not open any more"));
@@ -31,8 +36,13 @@ pub fn killed(text: &str, id: &Id, kill: &Kill, pen: Pen<'_>) -> Result<Applied,
 }
 
 /// A task cannot go on: it waits until the issue that says why is dealt with.
-pub fn blocked(text: &str, id: &Id, reason: &str, pen: Pen<'_>) -> Result<Applied, EditError> {
-    let mut bench = Bench::new(Format::Jsonl, text, pen)?;
+pub fn blocked(
+    text: &str,
+    id: &Id,
+    reason: &str,
+    pen: EditContext<'_>,
+) -> Result<AppliedChange, EditError> {
+    let mut bench = WorkingPlan::new(PlanFormat::Jsonl, text, pen)?;
     match verbs::block(&bench.plan, id, reason) {
         Ok(edits) => {
             let task = bench.plan.task(id).cloned().unwrap_or_default();

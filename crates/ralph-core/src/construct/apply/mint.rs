@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::bench::{Bench, short, unique};
+use super::bench::{WorkingPlan, short, unique};
 use crate::construct::answer::{NewTask, SUBTASKS};
-use crate::construct::check::{Link, Links};
-use crate::construct::similar::Words;
-use crate::plan::{Fate, Id, Lookup, Plan, State, Task};
+use crate::construct::check::{DependencyLink, DependencyLinks};
+use crate::construct::similar::WordSet;
+use crate::plan::{Id, LookedUpTask, Plan, PlanLookup, Task, TaskState};
 use crate::prompt::markdown::one_line;
 use crate::text::clip;
 
@@ -18,7 +18,7 @@ const CRITERIA: usize = 30;
 
 /// Existing work that new tasks are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Against {
+pub(super) enum DuplicateScope {
     /// Work that is open or claimed: what was accepted may be needed again.
     Unverified,
     /// All work there ever was, given up and left out work excepted.
@@ -26,27 +26,27 @@ pub(super) enum Against {
 }
 
 /// Settings for the creation of new tasks.
-pub(super) struct Mint<'m> {
+pub(super) struct TaskCreation<'m> {
     /// Spec, priority, parent, origin, phase and first dependencies of each.
     pub(super) like: &'m Task,
     /// A task that they take the place of.
     pub(super) instead_of: Option<&'m Id>,
     /// Existing work that must not be created again.
-    pub(super) against: Against,
+    pub(super) against: DuplicateScope,
     /// Maximum number of tasks to create.
     pub(super) most: usize,
 }
 
-impl Bench<'_> {
+impl WorkingPlan<'_> {
     /// Add tasks. The ids are those of the tasks that now stand for the ones asked for, made or found.
-    pub(super) fn mint(&mut self, tasks: &[NewTask], how: &Mint<'_>) -> Vec<Id> {
-        let links = Links::new(tasks, &self.plan);
+    pub(super) fn mint(&mut self, tasks: &[NewTask], how: &TaskCreation<'_>) -> Vec<Id> {
+        let links = DependencyLinks::new(tasks, &self.plan);
         let mut known = rivals(&self.plan, how);
         known.extend(self.added.iter().map(named));
         let mut ids: Vec<Option<Id>> = Vec::with_capacity(tasks.len());
         let mut made: Vec<usize> = Vec::new();
         for (at, task) in tasks.iter().enumerate() {
-            let words = Words::new(&task.name);
+            let words = WordSet::new(&task.name);
             let found = known.iter().find(|(_, other)| other.similar(&words));
             if let Some(id) = found.map(|(id, _)| id.clone()) {
                 self.note(match how.instead_of == Some(&id) {
@@ -83,22 +83,24 @@ impl Bench<'_> {
         &mut self,
         task: &NewTask,
         id: &Id,
-        links: &Links,
+        links: &DependencyLinks,
         ids: &[Option<Id>],
-        how: &Mint<'_>,
+        how: &TaskCreation<'_>,
     ) -> Vec<Id> {
         let mut deps = how.like.deps.clone();
         let waiting = waiting_for(&self.plan, how.instead_of);
         for dep in &task.deps {
             let found = match links.find(dep) {
-                Some(Link::New(at)) => ids.get(*at).cloned().flatten(),
-                Some(Link::Old(old)) => Some(old.clone()),
+                Some(DependencyLink::New(at)) => ids.get(*at).cloned().flatten(),
+                Some(DependencyLink::Old(old)) => Some(old.clone()),
                 None => None,
             };
-            let dead = |id: &Id| match Lookup::new(&self.plan).fate(id) {
-                Fate::Failed | Fate::Skipped => true,
-                Fate::Live(task) => matches!(task.state, State::Failed(_) | State::Skipped),
-                Fate::Accepted | Fate::Unknown => false,
+            let dead = |id: &Id| match PlanLookup::new(&self.plan).fate(id) {
+                LookedUpTask::Failed | LookedUpTask::Skipped => true,
+                LookedUpTask::Live(task) => {
+                    matches!(task.state, TaskState::Failed(_) | TaskState::Skipped)
+                }
+                LookedUpTask::Accepted | LookedUpTask::Unknown => false,
             };
             match found {
                 Some(found) if found == *id || how.instead_of == Some(&found) => {}
@@ -116,12 +118,16 @@ impl Bench<'_> {
 /// Whether at least two of the parts of a killed task are new work. What is the task itself, or
 /// stands in the plan already, would leave the rest of the task undone.
 pub fn check_new_parts(plan: &Plan, task: &Task, parts: &[NewTask]) -> Result<(), String> {
-    let how =
-        Mint { like: task, instead_of: Some(&task.id), against: Against::Unverified, most: 0 };
+    let how = TaskCreation {
+        like: task,
+        instead_of: Some(&task.id),
+        against: DuplicateScope::Unverified,
+        most: 0,
+    };
     let mut known = rivals(plan, &how);
     let (mut new, mut old) = (0, Vec::new());
     for part in parts {
-        let words = Words::new(&part.name);
+        let words = WordSet::new(&part.name);
         match known.iter().find(|(_, other)| other.similar(&words)).map(|(id, _)| id.clone()) {
             Some(id) => old.push(format!("“{}” is {id}", short(&part.name))),
             None => {
@@ -136,15 +142,15 @@ pub fn check_new_parts(plan: &Plan, task: &Task, parts: &[NewTask]) -> Result<()
     }
 }
 
-fn named(task: &Task) -> (Id, Words) {
-    (task.id.clone(), Words::new(&task.name))
+fn named(task: &Task) -> (Id, WordSet) {
+    (task.id.clone(), WordSet::new(&task.name))
 }
 
 /// The tasks of the plan that new ones may not repeat.
-fn rivals(plan: &Plan, how: &Mint<'_>) -> Vec<(Id, Words)> {
+fn rivals(plan: &Plan, how: &TaskCreation<'_>) -> Vec<(Id, WordSet)> {
     let live = |task: &&Task| match task.state {
-        State::Accepted => how.against == Against::All,
-        State::Failed(_) | State::Skipped => false,
+        TaskState::Accepted => how.against == DuplicateScope::All,
+        TaskState::Failed(_) | TaskState::Skipped => false,
         _ => true,
     };
     let same = |task: &&Task| match (&how.like.spec, &task.spec) {
@@ -152,8 +158,8 @@ fn rivals(plan: &Plan, how: &Mint<'_>) -> Vec<(Id, Words)> {
         _ => plan.in_scope(task.spec.as_deref()),
     };
     let buried = match how.against {
-        Against::All => plan.all_tasks(),
-        Against::Unverified => Vec::new(),
+        DuplicateScope::All => plan.all_tasks(),
+        DuplicateScope::Unverified => Vec::new(),
     };
     // In a plan of several specs, a record without one may be any spec's.
     let whose = |task: &&Task| task.spec.is_some() || plan.specs.len() <= 1;

@@ -21,14 +21,14 @@ pub use decompose::{decomposed, depth, give_up};
 pub use investigate::{investigated, merge_issues};
 pub use kill::{blocked, killed};
 pub use mint::check_new_parts;
-pub use planned::{Existing, PlanTarget, planned};
+pub use planned::{ExistingTasks, PlanTarget, planned};
 pub use undo::undone;
 pub use verify::{MOST_CREATED, Verification, verified};
 
-use crate::cycle::Came;
+use crate::cycle::StageResult;
 
 /// When, and chance: what the core does not have.
-pub struct Pen<'a> {
+pub struct EditContext<'a> {
     /// Current time, RFC 3339.
     pub at: &'a str,
     /// Four new characters of base 36 at each call.
@@ -37,9 +37,9 @@ pub struct Pen<'a> {
 
 /// Changed text of a plan, with the results of the change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Applied {
+pub struct AppliedChange {
     pub text: String,
-    pub came: Came,
+    pub came: StageResult,
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::bench::{Bench, short};
-use super::mint::{Against, Mint};
-use super::{Applied, Pen};
+use super::bench::{WorkingPlan, short};
+use super::mint::{DuplicateScope, TaskCreation};
+use super::{AppliedChange, EditContext};
 use crate::construct::answer::PlanAnswer;
 use crate::construct::check::MOST_TASKS;
-use crate::format::implementation::{self, About};
-use crate::format::{EditError, Format, codec};
-use crate::plan::{Edit, Id, Plan, Retirement, State, Task};
+use crate::format::implementation::{self, SpecDescription};
+use crate::format::{EditError, PlanFormat, codec};
+use crate::plan::{Id, Plan, PlanEdit, Retirement, Task, TaskState};
 use crate::text::clip;
 
 /// Author to write into implementation.json.
@@ -23,7 +23,7 @@ const CRITERIA: usize = 50;
 
 /// Treatment of the tasks that a spec already has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
+pub enum ExistingTasks {
     /// Existing tasks stay. A new task that says the same is not added.
     Merge,
     /// Those that are not done go away; nothing of another spec does.
@@ -34,12 +34,12 @@ pub enum Existing {
 #[derive(Clone, Copy, Debug)]
 pub struct PlanTarget<'a> {
     /// The format of the plan file.
-    pub format: Format,
+    pub format: PlanFormat,
     /// The spec; `None` for free text in a plan without specs.
     pub spec: Option<&'a str>,
     /// The spec's file, relative to the project.
     pub file: Option<&'a str>,
-    pub existing: Existing,
+    pub existing: ExistingTasks,
     /// The title of a file that does not exist yet.
     pub title: &'a str,
 }
@@ -49,18 +49,18 @@ pub fn planned(
     text: &str,
     target: &PlanTarget<'_>,
     answer: &PlanAnswer,
-    pen: Pen<'_>,
-) -> Result<Applied, EditError> {
+    pen: EditContext<'_>,
+) -> Result<AppliedChange, EditError> {
     let fresh = text.trim().is_empty().then(|| codec(target.format).empty(target.title, pen.at));
-    let mut bench = Bench::new(target.format, fresh.as_deref().unwrap_or(text), pen)?;
+    let mut bench = WorkingPlan::new(target.format, fresh.as_deref().unwrap_or(text), pen)?;
     let mine = |plan: &Plan, task: &Task| is_of(plan, task, target.spec);
-    if target.existing == Existing::Replace {
+    if target.existing == ExistingTasks::Replace {
         replace(&mut bench, mine)?;
     }
-    if let (Format::Jsonl, Some(spec)) = (target.format, target.spec)
+    if let (PlanFormat::Jsonl, Some(spec)) = (target.format, target.spec)
         && bench.plan.current_spec.as_deref() != Some(spec)
     {
-        bench.edit(Edit::UseSpec(spec.to_owned()));
+        bench.edit(PlanEdit::UseSpec(spec.to_owned()));
         bench.commit()?;
     }
     let like = Task {
@@ -68,15 +68,20 @@ pub fn planned(
         phase: bench.plan.tasks.last().and_then(|last| last.phase.clone()),
         ..Task::default()
     };
-    let how = Mint { like: &like, instead_of: None, against: Against::All, most: MOST_TASKS };
+    let how = TaskCreation {
+        like: &like,
+        instead_of: None,
+        against: DuplicateScope::All,
+        most: MOST_TASKS,
+    };
     bench.mint(&answer.tasks, &how);
     if answer.tasks.is_empty() {
         bench.note(format!("nothing to do, the planner says: {}", short(&answer.reason)));
     }
     bench.commit()?;
     bench.prioritize(mine)?;
-    if target.format == Format::Implementation {
-        let about = About {
+    if target.format == PlanFormat::Implementation {
+        let about = SpecDescription {
             file: target.file,
             context: &clip(&answer.context, CONTEXT),
             accept: &answer.accept.iter().take(CRITERIA).cloned().collect::<Vec<_>>(),
@@ -87,7 +92,7 @@ pub fn planned(
         })?;
     }
     let mut applied = bench.finish()?;
-    if target.format == Format::Progress {
+    if target.format == PlanFormat::Progress {
         applied.came.created = names_of_progress(fresh.as_deref().unwrap_or(text), &applied.text)?;
     }
     Ok(applied)
@@ -97,9 +102,9 @@ pub fn planned(
 /// plan.json names specs only where its tasks already do. progress.md has no place for them.
 fn tag(plan: &Plan, spec: Option<&str>) -> Option<String> {
     let tagged = match plan.format {
-        Format::Jsonl | Format::Implementation => true,
-        Format::Deluxe => plan.tasks.iter().any(|task| task.spec.is_some()),
-        Format::Progress => false,
+        PlanFormat::Jsonl | PlanFormat::Implementation => true,
+        PlanFormat::Deluxe => plan.tasks.iter().any(|task| task.spec.is_some()),
+        PlanFormat::Progress => false,
     };
     let spec = spec.filter(|_| tagged)?;
     let entry = plan.specs.iter().find(|entry| is_spec(entry, spec));
@@ -132,9 +137,12 @@ fn is_of(plan: &Plan, task: &Task, spec: Option<&str>) -> bool {
 }
 
 /// Take out what is not done, except what tasks of other specs need.
-fn replace(bench: &mut Bench<'_>, mine: impl Fn(&Plan, &Task) -> bool) -> Result<(), EditError> {
+fn replace(
+    bench: &mut WorkingPlan<'_>,
+    mine: impl Fn(&Plan, &Task) -> bool,
+) -> Result<(), EditError> {
     let plan = &bench.plan;
-    let done = |task: &Task| matches!(task.state, State::Done | State::Accepted);
+    let done = |task: &Task| matches!(task.state, TaskState::Done | TaskState::Accepted);
     let mut going: BTreeSet<Id> =
         plan.tasks.iter().filter(|t| mine(plan, t) && !done(t)).map(|t| t.id.clone()).collect();
     loop {
@@ -158,14 +166,14 @@ fn replace(bench: &mut Bench<'_>, mine: impl Fn(&Plan, &Task) -> bool) -> Result
     let (at, reason) = (bench.pen.at.to_owned(), Some("replaced by a new plan".to_owned()));
     for id in going {
         let (at, reason) = (at.clone(), reason.clone());
-        bench.edit(Edit::Retire { id, how: Retirement::Deleted, reason, at });
+        bench.edit(PlanEdit::Retire { id, how: Retirement::Deleted, reason, at });
     }
     bench.commit()
 }
 
 /// Find the ids of the new tasks in progress.md, because that format makes its own ids.
 fn names_of_progress(before: &str, after: &str) -> Result<Vec<Id>, EditError> {
-    let codec = codec(Format::Progress);
+    let codec = codec(PlanFormat::Progress);
     let old = codec.parse(before)?;
     let new = codec.parse(after)?;
     Ok(new.tasks.into_iter().map(|t| t.id).filter(|id| old.task(id).is_none()).collect())

@@ -7,26 +7,27 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::construct::answer::{
-    Decomposition, Finding, Gap, GapKind, Investigation, NewIssue, NewTask, PlanAnswer,
-    SpecVerdict, TaskVerdict, Verdict,
+    Decomposition, Gap, GapKind, Investigation, InvestigationOutcome, NewIssue, NewTask,
+    PlanAnswer, SpecVerdict, TaskVerdict, VerdictWord,
 };
 use crate::construct::testing::{read, with_pen};
-use crate::format::{Format, codec};
+use crate::format::{PlanFormat, codec};
 use crate::plan::{
-    Edit, Id, Issue, Kill, KillReason, Plan, Severity, State, Task, TombstoneKind, validate,
+    Id, Issue, KillReason, KilledRun, Plan, PlanEdit, PlanSeverity, Task, TaskState, TombstoneKind,
+    validate,
 };
 
 fn name() -> impl Strategy<Value = String> {
     prop_oneof!["[abc]{1,2} [de]{1,2} [0-3]", "\\PC{0,6}", "parse|print"]
 }
 
-fn states() -> impl Strategy<Value = State> {
-    let kill = Kill { reason: KillReason::Timeout, log: None };
+fn states() -> impl Strategy<Value = TaskState> {
+    let kill = KilledRun { reason: KillReason::Timeout, log: None };
     prop_oneof![
-        Just(State::Pending),
-        Just(State::Done),
-        Just(State::Blocked("why".into())),
-        Just(State::Killed(kill)),
+        Just(TaskState::Pending),
+        Just(TaskState::Done),
+        Just(TaskState::Blocked("why".into())),
+        Just(TaskState::Killed(kill)),
     ]
 }
 
@@ -41,21 +42,22 @@ fn plans() -> impl Strategy<Value = String> {
     (prop::collection::vec(task, 0..8), prop::collection::vec(issue, 0..4)).prop_map(
         |(tasks, issues)| {
             let id = |n: usize| Id::new(format!("t-000{n}"));
-            let mut edits = vec![Edit::UseSpec("s.md".into())];
+            let mut edits = vec![PlanEdit::UseSpec("s.md".into())];
             for (n, (name, state, spec, deps, retries)) in tasks.into_iter().enumerate() {
                 let deps = deps.into_iter().filter(|d| *d < n).map(id).collect();
                 let parent = (retries > 1 && n > 0).then(|| id(n - 1));
                 let task =
                     Task { id: id(n), name, state, spec, deps, retries, parent, ..Task::default() };
-                edits.push(Edit::AddTask { task, after: None });
+                edits.push(PlanEdit::AddTask { task, after: None });
             }
             for (n, (desc, spec, from, killed)) in issues.into_iter().enumerate() {
-                let kill = killed.then_some(Kill { reason: KillReason::ContextLimit, log: None });
+                let kill =
+                    killed.then_some(KilledRun { reason: KillReason::ContextLimit, log: None });
                 let (id, created_from) = (Id::new(format!("i-000{n}")), from.map(id));
                 let issue = Issue { id, desc, spec, kill, created_from, ..Issue::default() };
-                edits.push(Edit::AddIssue(issue));
+                edits.push(PlanEdit::AddIssue(issue));
             }
-            codec(Format::Jsonl).edit("", &edits).unwrap()
+            codec(PlanFormat::Jsonl).edit("", &edits).unwrap()
         },
     )
 }
@@ -81,7 +83,7 @@ fn gaps() -> impl Strategy<Value = Vec<Gap>> {
 }
 
 fn verdicts() -> impl Strategy<Value = Vec<TaskVerdict>> {
-    let word = prop_oneof![Just(Verdict::Accept), Just(Verdict::Reject)];
+    let word = prop_oneof![Just(VerdictWord::Accept), Just(VerdictWord::Reject)];
     let verdict = ("t-00[0-1][0-9]", word, gaps()).prop_map(|(task_id, verdict, gaps)| {
         TaskVerdict { task_id, verdict, reason: String::new(), gaps }
     });
@@ -89,7 +91,7 @@ fn verdicts() -> impl Strategy<Value = Vec<TaskVerdict>> {
 }
 
 /// The promises that hold for every write.
-fn check(before: &str, applied: &Applied) -> Result<Plan, TestCaseError> {
+fn check(before: &str, applied: &AppliedChange) -> Result<Plan, TestCaseError> {
     let (old, new) = (read(before), read(&applied.text));
     let ids: Vec<&Id> =
         new.tasks.iter().map(|t| &t.id).chain(new.issues.iter().map(|i| &i.id)).collect();
@@ -98,7 +100,7 @@ fn check(before: &str, applied: &Applied) -> Result<Plan, TestCaseError> {
         let live = new.task(&task.id);
         let stone = new.tombstones.iter().rev().find(|stone| stone.id == task.id);
         prop_assert!(live.is_some() || stone.is_some(), "{} is lost", task.id);
-        if task.state == State::Done && live.is_none() {
+        if task.state == TaskState::Done && live.is_none() {
             let kind = stone.map(|stone| stone.kind);
             prop_assert!(kind != Some(TombstoneKind::Delete), "done work was removed");
         }
@@ -115,7 +117,7 @@ fn check(before: &str, applied: &Applied) -> Result<Plan, TestCaseError> {
     }
     prop_assert!(new.tombstones.len() >= old.tombstones.len());
     let circle =
-        validate(&new).into_iter().find(|f| f.severity == Severity::Error && f.code == "cycle");
+        validate(&new).into_iter().find(|f| f.severity == PlanSeverity::Error && f.code == "cycle");
     prop_assert_eq!(circle, None);
     for id in &applied.came.created {
         prop_assert!(new.task(id).is_some() && old.task(id).is_none());
@@ -165,7 +167,7 @@ proptest! {
 
     #[test]
     fn investigate_keeps_every_promise(text in plans(), tasks in new_tasks(), out in any::<bool>(), at in 0..9_usize) {
-        let outcome = if out { Finding::OutOfScope } else { Finding::Tasks };
+        let outcome = if out { InvestigationOutcome::OutOfScope } else { InvestigationOutcome::Tasks };
         let finding = Investigation { issue_id: String::new(), outcome, reason: "r".into(), tasks };
         let id = pick(&text, at).unwrap_or_else(|| "i-zzzz".into());
         let findings = [(id.clone(), finding.clone()), (id, finding)];
@@ -185,14 +187,14 @@ proptest! {
         text in plans(), tasks in new_tasks(), issues in prop::collection::vec(name(), 0..3), at in 0..13_usize,
     ) {
         let id = pick(&text, at).unwrap_or_else(|| "t-zzzz".into());
-        let kill = Kill { reason: KillReason::Timeout, log: Some("a.log".into()) };
+        let kill = KilledRun { reason: KillReason::Timeout, log: Some("a.log".into()) };
         let killed = with_pen(|pen| killed(&text, &id, &kill, pen));
         check(&text, &killed)?;
         let issues = issues.into_iter().map(|desc| NewIssue { desc }).collect();
         let parts = Decomposition { tasks, issues, reason: String::new() };
         let applied = with_pen(|pen| decomposed(&killed.text, &id, &parts, pen));
         let new = check(&killed.text, &applied)?;
-        let still = new.task(&id).is_some_and(|t| matches!(t.state, State::Killed(_)))
+        let still = new.task(&id).is_some_and(|t| matches!(t.state, TaskState::Killed(_)))
             || new.issue(&id).is_some_and(|i| i.kill.is_some());
         let task = read(&killed.text).task(&id).cloned();
         let stays = task.is_some_and(|task| {
@@ -210,8 +212,8 @@ proptest! {
 
     #[test]
     fn planning_keeps_every_promise(text in plans(), tasks in new_tasks(), replace in any::<bool>()) {
-        let existing = if replace { Existing::Replace } else { Existing::Merge };
-        let target = PlanTarget { format: Format::Jsonl, spec: Some("s.md"), file: None, existing, title: "s" };
+        let existing = if replace { ExistingTasks::Replace } else { ExistingTasks::Merge };
+        let target = PlanTarget { format: PlanFormat::Jsonl, spec: Some("s.md"), file: None, existing, title: "s" };
         let answer = PlanAnswer { tasks, ..PlanAnswer::default() };
         let applied = with_pen(|pen| planned(&text, &target, &answer, pen));
         let new = check(&text, &applied)?;
@@ -222,12 +224,12 @@ proptest! {
 
     #[test]
     fn planning_in_the_other_formats_gives_a_file_that_says_it(tasks in new_tasks(), replace in any::<bool>()) {
-        let existing = if replace { Existing::Replace } else { Existing::Merge };
+        let existing = if replace { ExistingTasks::Replace } else { ExistingTasks::Merge };
         let first = PlanAnswer {
             tasks: vec![NewTask { name: "parse 77".into(), ..NewTask::default() }], ..PlanAnswer::default()
         };
         let answer = PlanAnswer { tasks, ..PlanAnswer::default() };
-        for format in [Format::Deluxe, Format::Progress, Format::Implementation] {
+        for format in [PlanFormat::Deluxe, PlanFormat::Progress, PlanFormat::Implementation] {
             let target = PlanTarget { format, spec: Some("specs/s.md"), file: None, existing, title: "s" };
             let text = with_pen(|pen| planned("", &target, &first, pen)).text;
             let applied = with_pen(|pen| planned(&text, &target, &answer, pen));

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use crate::format::ParseError;
-use crate::json::Fields;
-use crate::lines::{self, Record};
+use crate::json::JsonFields;
+use crate::lines::{self, JsonlRecord};
 
 /// The text `now` of a plan.jsonl with the records of this spec as they were in the text `before`.
 pub fn undone(now: &str, before: &str, spec: &str) -> Result<String, ParseError> {
@@ -19,13 +19,13 @@ pub fn undone(now: &str, before: &str, spec: &str) -> Result<String, ParseError>
     // What says nothing about its spec belonged to this one while it was the current one.
     let loose = old.iter().filter(|item| item.spec.is_none());
     ids.extend(loose.filter_map(|item| item.id.as_deref()));
-    let mine = |item: &Item| match (&item.spec, &item.id) {
+    let mine = |item: &UndoRecord| match (&item.spec, &item.id) {
         (Some(own), _) => own == spec,
         (None, Some(id)) => ids.contains(id.as_str()),
         (None, None) => false,
     };
-    let same = |item: &Item| all.iter().any(|other| mine(other) && other.line == item.line);
-    let back: Vec<&Item> = old.iter().filter(|item| mine(item)).collect();
+    let same = |item: &UndoRecord| all.iter().any(|other| mine(other) && other.line == item.line);
+    let back: Vec<&UndoRecord> = old.iter().filter(|item| mine(item)).collect();
     if back.iter().all(|item| same(item)) && all.iter().filter(|i| mine(i)).count() == back.len() {
         return Ok(now.to_owned());
     }
@@ -44,14 +44,14 @@ pub fn undone(now: &str, before: &str, spec: &str) -> Result<String, ParseError>
 }
 
 /// A record that is about a task, an issue or a spec as a whole.
-struct Item<'t> {
+struct UndoRecord<'t> {
     id: Option<String>,
     spec: Option<String>,
     line: &'t str,
     at: std::ops::Range<usize>,
 }
 
-fn read(text: &str) -> Result<Vec<Item<'_>>, ParseError> {
+fn read(text: &str) -> Result<Vec<UndoRecord<'_>>, ParseError> {
     let mut items = Vec::new();
     for record in lines::records(text) {
         let record = record?;
@@ -62,14 +62,17 @@ fn read(text: &str) -> Result<Vec<Item<'_>>, ParseError> {
     Ok(items)
 }
 
-fn item<'t>(text: &'t str, record: &Record<'t>) -> Result<Item<'t>, crate::json::JsonError> {
-    let fields = Fields::new(text, &record.node)?;
+fn item<'t>(
+    text: &'t str,
+    record: &JsonlRecord<'t>,
+) -> Result<UndoRecord<'t>, crate::json::JsonError> {
+    let fields = JsonFields::new(text, &record.node)?;
     let spec = match (fields.string("spec")?, fields.get("task")) {
         // A task that was given up is whole in the record that took it out of the plan.
-        (None, Some(task)) => Fields::new(text, task)?.string("spec")?,
+        (None, Some(task)) => JsonFields::new(text, task)?.string("spec")?,
         (spec, _) => spec,
     };
-    Ok(Item {
+    Ok(UndoRecord {
         id: fields.string("id")?,
         spec,
         line: text.get(record.line.span.clone()).unwrap_or_default(),

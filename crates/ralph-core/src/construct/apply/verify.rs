@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::bench::{Bench, short};
-use super::mint::{Against, Mint};
-use super::{Applied, Pen};
-use crate::construct::answer::{Gap, GapKind, NewTask, SpecVerdict, TaskVerdict, Verdict};
-use crate::format::{EditError, Format};
-use crate::plan::{Edit, Id, Issue, Retirement, Stage, State, Task, stage};
+use super::bench::{WorkingPlan, short};
+use super::mint::{DuplicateScope, TaskCreation};
+use super::{AppliedChange, EditContext};
+use crate::construct::answer::{Gap, GapKind, NewTask, SpecVerdict, TaskVerdict, VerdictWord};
+use crate::format::{EditError, PlanFormat};
+use crate::plan::{Id, Issue, PlanEdit, Retirement, Stage, Task, TaskState, stage};
 use crate::text::clip;
 
 /// Most tasks, and most issues, that one stage makes: work must not grow without bounds.
@@ -34,9 +34,9 @@ pub struct Verification<'a> {
 pub fn verified(
     text: &str,
     verification: &Verification<'_>,
-    pen: Pen<'_>,
-) -> Result<Applied, EditError> {
-    let mut bench = Bench::new(Format::Jsonl, text, pen)?;
+    pen: EditContext<'_>,
+) -> Result<AppliedChange, EditError> {
+    let mut bench = WorkingPlan::new(PlanFormat::Jsonl, text, pen)?;
     let verdicts = careful(verification.verdicts);
     for verdict in &verdicts {
         judge(&mut bench, verdict, verification.max_retries);
@@ -44,7 +44,7 @@ pub fn verified(
     bench.came.unverified = verification.unverified.to_vec();
     bench.commit()?;
 
-    let mut gaps = Gaps::default();
+    let mut gaps = GapWork::default();
     for verdict in &verdicts {
         let id = Id::new(verdict.task_id.trim());
         let after = bench.plan.task(&id).map(|task| task.id.clone());
@@ -64,7 +64,7 @@ pub fn verified(
     let satisfied = verification.whole.is_some_and(SpecVerdict::is_accepted);
     if satisfied && stage(&bench.plan) == Stage::Complete {
         let (spec, at) = (verification.spec.to_owned(), bench.pen.at.to_owned());
-        bench.edit(Edit::AcceptSpec { spec, at });
+        bench.edit(PlanEdit::AcceptSpec { spec, at });
         bench.came.spec_accepted = true;
     }
     bench.finish()
@@ -81,7 +81,7 @@ fn careful(verdicts: &[TaskVerdict]) -> Vec<TaskVerdict> {
             None => all.push(verdict),
             Some(known) => {
                 known.gaps.extend(verdict.gaps);
-                if known.verdict == Verdict::Accept && verdict.verdict == Verdict::Reject {
+                if known.verdict == VerdictWord::Accept && verdict.verdict == VerdictWord::Reject {
                     (known.verdict, known.reason) = (verdict.verdict, verdict.reason);
                 }
             }
@@ -91,21 +91,27 @@ fn careful(verdicts: &[TaskVerdict]) -> Vec<TaskVerdict> {
 }
 
 /// Accept, reject or give up one task.
-fn judge(bench: &mut Bench<'_>, verdict: &TaskVerdict, max_retries: u32) {
+fn judge(bench: &mut WorkingPlan<'_>, verdict: &TaskVerdict, max_retries: u32) {
     let id = Id::new(verdict.task_id.as_str());
-    let Some(task) = bench.plan.task(&id).filter(|task| task.state == State::Done).cloned() else {
+    let Some(task) = bench.plan.task(&id).filter(|task| task.state == TaskState::Done).cloned()
+    else {
         return bench.note(format!("a verdict about {id} is ignored: no such task is done"));
     };
     let at = bench.pen.at.to_owned();
     let Some(reason) = verdict.rejection().map(short_of_nothing) else {
-        bench.edit(Edit::Retire { id: id.clone(), how: Retirement::Accepted, reason: None, at });
+        bench.edit(PlanEdit::Retire {
+            id: id.clone(),
+            how: Retirement::Accepted,
+            reason: None,
+            at,
+        });
         return bench.came.accepted.push(id);
     };
     if task.retries >= task.max_retries.unwrap_or(max_retries) {
         return bench.fail(&id, &format!("rejected {} times: {reason}", task.retries + 1));
     }
     bench.note(format!("{id} is rejected: {}", short(&reason)));
-    bench.edit(Edit::Reject { id: id.clone(), reason, at });
+    bench.edit(PlanEdit::Reject { id: id.clone(), reason, at });
     bench.came.rejected.push(id);
 }
 
@@ -119,12 +125,12 @@ fn short_of_nothing(reason: &str) -> String {
 
 /// Gaps as the work that they are.
 #[derive(Default)]
-struct Gaps {
+struct GapWork {
     tasks: Vec<(NewTask, Option<Id>)>,
     issues: Vec<String>,
 }
 
-impl Gaps {
+impl GapWork {
     /// Turn a gap into a task or an issue.
     /// `about` is the task or the spec that was verified. `after` is the task, if it is still in the
     /// plan.
@@ -156,7 +162,7 @@ impl Gaps {
     }
 
     /// Make tasks and issues of them, up to the cap.
-    fn make(self, bench: &mut Bench<'_>) {
+    fn make(self, bench: &mut WorkingPlan<'_>) {
         let spec = bench.plan.current_spec.clone();
         let waiting: BTreeSet<Option<&Id>> =
             self.tasks.iter().map(|(_, after)| after.as_ref()).collect();
@@ -166,8 +172,8 @@ impl Gaps {
             let mine = self.tasks.iter().filter(|(_, other)| other.as_ref() == after);
             let tasks: Vec<NewTask> = mine.map(|(task, _)| task.clone()).collect();
             let most = MOST_CREATED.saturating_sub(bench.came.created.len());
-            let against = Against::Unverified;
-            bench.mint(&tasks, &Mint { like: &like, instead_of: None, against, most });
+            let against = DuplicateScope::Unverified;
+            bench.mint(&tasks, &TaskCreation { like: &like, instead_of: None, against, most });
         }
         let over = self.issues.len().saturating_sub(MOST_CREATED);
         for desc in self.issues.into_iter().take(MOST_CREATED) {

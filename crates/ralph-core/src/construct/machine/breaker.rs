@@ -4,7 +4,7 @@
 //! verified was rejected, or more work was left each time than the time before. A single task that is
 //! rejected again and again has its own limit, so the second one is patient.
 
-use crate::cycle::{Lap, Tripped};
+use crate::cycle::{BreakerTrip, ConstructIteration};
 
 /// Iterations in a row in which nothing moved.
 const STILL: usize = 3;
@@ -14,9 +14,11 @@ const REJECTED: usize = 4;
 const GROWING: usize = 4;
 
 /// Whether the construct should end, given the iterations that are over, oldest first.
-pub(super) fn look(laps: &[Lap]) -> Option<Tripped> {
-    let laps: Vec<&Lap> = laps.iter().filter(|lap| lap.number > 0).collect();
-    let in_a_row = |is: &dyn Fn(&Lap) -> bool| laps.iter().rev().take_while(|lap| is(lap)).count();
+pub(super) fn look(laps: &[ConstructIteration]) -> Option<BreakerTrip> {
+    let laps: Vec<&ConstructIteration> = laps.iter().filter(|lap| lap.number > 0).collect();
+    let in_a_row = |is: &dyn Fn(&ConstructIteration) -> bool| {
+        laps.iter().rev().take_while(|lap| is(lap)).count()
+    };
     let still = in_a_row(&|lap| !lap.came().is_progress());
     let rejected = in_a_row(&|lap| {
         let came = lap.came();
@@ -34,10 +36,10 @@ pub(super) fn look(laps: &[Lap]) -> Option<Tripped> {
         return None;
     };
     let from = laps.len().saturating_sub(count);
-    Some(Tripped { reason, evidence: laps[from..].iter().map(|lap| line(lap)).collect() })
+    Some(BreakerTrip { reason, evidence: laps[from..].iter().map(|lap| line(lap)).collect() })
 }
 
-fn line(lap: &Lap) -> String {
+fn line(lap: &ConstructIteration) -> String {
     let came = lap.came();
     format!(
         "iteration {}: {} built, {} accepted, {} rejected, {} new, {} left",

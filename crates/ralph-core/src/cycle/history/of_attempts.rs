@@ -1,14 +1,14 @@
 //! Changes that the journal records of an attempt make to a history.
 
 use super::{
-    AttemptBase, AttemptView, BackendEnd, Candidate, DiscardedAttempt, Failure, FailureKind, Fate,
-    GateVerdict, History, Id, LandedAttempt, LandedBranch, Landing, OpenAttempt, Outcome, Proof,
-    Spending, Started,
+    AttemptBase, AttemptFailure, AttemptStart, AttemptState, AttemptView, BackendEnd,
+    BackendOutcome, BackendSpending, Candidate, DiscardedAttempt, FailureKind, GateVerdict,
+    History, Id, LandedAttempt, LandedBranch, LandingExtent, OpenAttempt, Proof,
 };
 use crate::agent_role::AgentRole;
 
 impl History {
-    pub(super) fn begin(&mut self, started: &Started, base: &AttemptBase, at: &str) {
+    pub(super) fn begin(&mut self, started: &AttemptStart, base: &AttemptBase, at: &str) {
         self.counted = self.counted.saturating_add(1);
         self.iteration = self.iteration.max(started.iteration);
         self.last_task = Some(started.task.clone());
@@ -32,14 +32,14 @@ impl History {
             ended_at: None,
             backend: None,
             verdict: None,
-            fate: Fate::Open,
+            fate: AttemptState::Open,
             branch: LandedBranch::Unknown,
         });
     }
 
     pub(super) fn backend_ended(&mut self, end: &BackendEnd, candidate: &Candidate, at: &str) {
         let started = self.view(&end.attempt).map(|view| view.started.clone()).unwrap_or_default();
-        self.spend(Spending {
+        self.spend(BackendSpending {
             at: at.to_owned(),
             backend: started.backend,
             model: started.model,
@@ -61,7 +61,7 @@ impl History {
         }
     }
 
-    pub(super) fn spend(&mut self, spending: Spending) {
+    pub(super) fn spend(&mut self, spending: BackendSpending) {
         match spending.cost {
             Some(cost) => {
                 self.cost += cost;
@@ -104,15 +104,16 @@ impl History {
         let attempt = landed.attempt.as_str();
         let Some(open) = self.open.take_if(|o| o.started.attempt == attempt) else { return };
         // Nothing lands without an intent; should one be missing, the least is taken for granted.
-        let (landing, proof) = open
-            .intent
-            .map_or((Landing::Partial, Proof::Unproven), |intent| (intent.landing, intent.proof));
+        let (landing, proof) =
+            open.intent.map_or((LandingExtent::Partial, Proof::Unproven), |intent| {
+                (intent.landing, intent.proof)
+            });
         self.crashes.remove(&open.started.task);
         self.drop_excerpts(&open.started.task);
         let branch = self.arrival.as_ref().map(|line| LandedBranch::Named(line.branch.clone()));
         if let Some(view) = self.view(attempt) {
             view.ended_at = Some(at.to_owned());
-            view.fate = Fate::Landed { commit: landed.commit.clone(), landing, proof };
+            view.fate = AttemptState::Landed { commit: landed.commit.clone(), landing, proof };
             view.branch = branch.unwrap_or_default();
         }
     }
@@ -132,7 +133,7 @@ impl History {
             FailureKind::Crashed => self.crashed(&open.started.task),
             // A run that was ended on purpose, or that learnt nothing, is no crash.
             FailureKind::Interrupted
-                if open.ended.as_ref().is_none_or(|end| end.outcome == Outcome::Success) =>
+                if open.ended.as_ref().is_none_or(|end| end.outcome == BackendOutcome::Success) =>
             {
                 self.crashed(&open.started.task);
             }
@@ -147,7 +148,7 @@ impl History {
             self.counted = self.counted.saturating_sub(1);
         }
         if open.ended.is_none() {
-            self.spend(Spending {
+            self.spend(BackendSpending {
                 at: at.to_owned(),
                 backend: open.started.backend.clone(),
                 model: open.started.model.clone(),
@@ -160,15 +161,15 @@ impl History {
         let Some(view) = self.view(attempt) else { return };
         view.ended_at = Some(at.to_owned());
         view.fate = match limited {
-            true => Fate::Limited,
-            false => Fate::Failed { failure, salvage: discarded.salvage.clone() },
+            true => AttemptState::Limited,
+            false => AttemptState::Failed { failure, salvage: discarded.salvage.clone() },
         };
     }
 
     /// A verifier accepted these tasks, which proves what no gate could.
     pub(super) fn reviewed(&mut self, tasks: &[Id]) {
         for view in self.attempts.iter_mut().skip(self.loop_from) {
-            if let Fate::Landed { proof: proof @ Proof::Unproven, .. } = &mut view.fate
+            if let AttemptState::Landed { proof: proof @ Proof::Unproven, .. } = &mut view.fate
                 && tasks.iter().any(|id| id.as_str() == view.started.task)
             {
                 *proof = Proof::Reviewed;
@@ -188,8 +189,8 @@ impl History {
 }
 
 /// Why an attempt was rolled back without an intent: nothing is counted.
-fn unplanned(ended: Option<&BackendEnd>) -> Failure {
+fn unplanned(ended: Option<&BackendEnd>) -> AttemptFailure {
     let message = ended.map(|end| end.outcome.to_string());
     let message = message.unwrap_or_else(|| "it was rolled back".to_owned());
-    Failure::new(FailureKind::Interrupted, message)
+    AttemptFailure::new(FailureKind::Interrupted, message)
 }

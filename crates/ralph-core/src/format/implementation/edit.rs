@@ -7,16 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::specs::{self, Several, SpecNames};
-use super::{File, KEYS, Status, new_task, state_values};
-use crate::format::members::{self, Anchor, Outcome, Places};
-use crate::format::{EditError, Format, ParseError};
-use crate::json::{Editor, ItemChange, JsonError, MemberChange, Node};
-use crate::plan::{Edit, State, Task};
+use super::specs::{self, AmbiguousSpec, SpecNames};
+use super::{ImplementationFile, ImplementationStatus, KEYS, new_task, state_values};
+use crate::format::members::{self, IdPlaces, TaskAnchor, TaskEditOutcome};
+use crate::format::{EditError, ParseError, PlanFormat};
+use crate::json::{ItemChange, JsonEditor, JsonError, JsonNode, MemberChange};
+use crate::plan::{PlanEdit, Task, TaskState};
 use crate::text::{self, Splice};
 
 /// A spec that was not in the file.
-struct NewSpec {
+struct AddedSpec {
     id: String,
     file: Option<String>,
     name: String,
@@ -24,21 +24,21 @@ struct NewSpec {
 
 /// Place of a new task in the file.
 #[derive(Clone, Copy)]
-struct Place {
+struct SpecTaskPlace {
     spec: usize,
     /// In front of this item of the spec's `tasks`; `None` is the end.
     before: Option<usize>,
 }
 
 /// The edits of one batch, sorted by what they change.
-struct Batch<'a> {
-    file: &'a File<'a>,
+struct ImplementationBatch<'a> {
+    file: &'a ImplementationFile<'a>,
     names: SpecNames,
     /// Results for existing tasks, by index in the plan.
-    outcomes: BTreeMap<usize, Outcome>,
-    added: BTreeMap<usize, Vec<(Place, &'a Task)>>,
+    outcomes: BTreeMap<usize, TaskEditOutcome>,
+    added: BTreeMap<usize, Vec<(SpecTaskPlace, &'a Task)>>,
     /// Specs after those of the file.
-    new_specs: Vec<NewSpec>,
+    new_specs: Vec<AddedSpec>,
     /// Cache of name lookups, so that each name is resolved only once.
     found: BTreeMap<Option<&'a str>, usize>,
     /// The time of the last edit that has one.
@@ -46,9 +46,9 @@ struct Batch<'a> {
 }
 
 /// The text of `file` with `edits` made.
-pub(super) fn edit(file: &File<'_>, edits: &[Edit]) -> Result<String, EditError> {
-    let mut places: Places<'_, Place> = Places::of(&file.plan.tasks);
-    let mut batch = Batch {
+pub(super) fn edit(file: &ImplementationFile<'_>, edits: &[PlanEdit]) -> Result<String, EditError> {
+    let mut places: IdPlaces<'_, SpecTaskPlace> = IdPlaces::of(&file.plan.tasks);
+    let mut batch = ImplementationBatch {
         file,
         names: SpecNames::of(&file.plan.specs),
         outcomes: BTreeMap::new(),
@@ -60,32 +60,32 @@ pub(super) fn edit(file: &File<'_>, edits: &[Edit]) -> Result<String, EditError>
     for edit in edits {
         if let Some(what) = members::unsupported(edit) {
             return Err(EditError::Unsupported {
-                format: Format::Implementation,
+                format: PlanFormat::Implementation,
                 what: what.into(),
             });
         }
         if let Some(id) = members::target(edit) {
             batch.change(places.find(id)?, edit)?;
         }
-        if let Edit::AddTask { task, after } = edit {
+        if let PlanEdit::AddTask { task, after } = edit {
             let after = after.as_ref().map(|id| places.anchor(id)).transpose()?;
             let place = batch.add(task, after)?;
             places.add(&task.id, place)?;
         }
-        if let Edit::Retire { at, .. } | Edit::Reject { at, .. } = edit {
+        if let PlanEdit::Retire { at, .. } | PlanEdit::Reject { at, .. } = edit {
             batch.at = Some(at);
         }
     }
     Ok(text::splice(file.text, batch.splices()?)?)
 }
 
-impl<'a> Batch<'a> {
-    fn change(&mut self, task: usize, edit: &Edit) -> Result<(), EditError> {
-        if let Edit::UpdateTask(new) = edit
+impl<'a> ImplementationBatch<'a> {
+    fn change(&mut self, task: usize, edit: &PlanEdit) -> Result<(), EditError> {
+        if let PlanEdit::UpdateTask(new) = edit
             && self.moves(task, new)?
         {
             let what = "the move of a task to another spec".to_owned();
-            return Err(EditError::Unsupported { format: Format::Implementation, what });
+            return Err(EditError::Unsupported { format: PlanFormat::Implementation, what });
         }
         let before = self.outcomes.get(&task).and_then(|o| o.task.as_ref());
         let outcome = members::outcome(before.unwrap_or(&self.file.plan.tasks[task]), edit);
@@ -105,19 +105,23 @@ impl<'a> Batch<'a> {
 
     /// A new task goes behind the one it is to follow when both are of the same spec, else to the
     /// end of its own.
-    fn add(&mut self, task: &'a Task, after: Option<Anchor<Place>>) -> Result<Place, EditError> {
+    fn add(
+        &mut self,
+        task: &'a Task,
+        after: Option<TaskAnchor<SpecTaskPlace>>,
+    ) -> Result<SpecTaskPlace, EditError> {
         let behind = after.map(|anchor| match anchor {
-            Anchor::New(place) => place,
-            Anchor::Old(task) => {
+            TaskAnchor::New(place) => place,
+            TaskAnchor::Old(task) => {
                 let (spec, item) = self.file.places[task];
-                Place { spec, before: Some(item + 1) }
+                SpecTaskPlace { spec, before: Some(item + 1) }
             }
         });
         let spec = match (task.spec.as_deref(), behind) {
             (None, Some(place)) => place.spec,
             (name, _) => self.spec_for(name)?,
         };
-        let end = Place { spec, before: None };
+        let end = SpecTaskPlace { spec, before: None };
         let place = behind.filter(|place| place.spec == spec).unwrap_or(end);
         self.added.entry(spec).or_default().push((place, task));
         Ok(place)
@@ -141,12 +145,12 @@ impl<'a> Batch<'a> {
         let id = self.names.unused(specs::slug(name));
         let file = name.ends_with(".md").then(|| name.to_owned());
         self.names.add(&id, file.as_deref());
-        self.new_specs.push(NewSpec { id, file, name: specs::title(name) });
+        self.new_specs.push(AddedSpec { id, file, name: specs::title(name) });
         self.file.plan.specs.len() + self.new_specs.len() - 1
     }
 
     fn resolve(&self, name: &str) -> Result<Option<usize>, EditError> {
-        self.names.resolve(name).map_err(|Several(specs)| {
+        self.names.resolve(name).map_err(|AmbiguousSpec(specs)| {
             let last = specs.last().and_then(|&spec| self.spec_node(spec));
             let place = last.map_or(0, |node| node.span.start);
             let message = format!("{name:?} stands for more than one spec; give each its own id");
@@ -154,12 +158,12 @@ impl<'a> Batch<'a> {
         })
     }
 
-    fn spec_node(&self, spec: usize) -> Option<&'a Node> {
+    fn spec_node(&self, spec: usize) -> Option<&'a JsonNode> {
         self.file.root.get("specs")?.items()?.get(spec)
     }
 
     fn splices(&self) -> Result<Vec<Splice>, EditError> {
-        let editor = Editor::new(self.file.text, &self.file.root);
+        let editor = JsonEditor::new(self.file.text, &self.file.root);
         let mut splices = Vec::new();
         let mut removed: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (&task, outcome) in &self.outcomes {
@@ -183,10 +187,10 @@ impl<'a> Batch<'a> {
 
     fn task_splices(
         &self,
-        editor: &Editor<'_>,
+        editor: &JsonEditor<'_>,
         task: usize,
         new: &Task,
-        outcome: &Outcome,
+        outcome: &TaskEditOutcome,
     ) -> Result<Vec<Splice>, EditError> {
         let old = &self.file.plan.tasks[task];
         let mut changes =
@@ -212,7 +216,7 @@ impl<'a> Batch<'a> {
 
     fn spec_splices(
         &self,
-        editor: &Editor<'_>,
+        editor: &JsonEditor<'_>,
         spec: usize,
         tasks: &[usize],
         removed: &[usize],
@@ -247,7 +251,7 @@ impl<'a> Batch<'a> {
         &self,
         spec: usize,
         tasks: &[usize],
-        added: &[(Place, &Task)],
+        added: &[(SpecTaskPlace, &Task)],
     ) -> Option<MemberChange> {
         let old = tasks.iter().map(|&task| &self.file.plan.tasks[task]);
         let kept = tasks.iter().filter_map(|&task| match self.outcomes.get(&task) {
@@ -257,12 +261,13 @@ impl<'a> Batch<'a> {
         let before = status_of(old);
         let after = status_of(kept.chain(added.iter().map(|&(_, task)| task)))?;
         let written = self.file.plan.specs[spec].status.as_deref();
-        let begun = written == Some(Status::InProgress.word()) && after == Status::Pending;
+        let begun = written == Some(ImplementationStatus::InProgress.word())
+            && after == ImplementationStatus::Pending;
         (before != Some(after) && !begun)
             .then(|| MemberChange::Set("status".into(), after.word().into()))
     }
 
-    fn root_splices(&self, editor: &Editor<'_>) -> Result<Vec<Splice>, EditError> {
+    fn root_splices(&self, editor: &JsonEditor<'_>) -> Result<Vec<Splice>, EditError> {
         let root = &self.file.root;
         let highest = self.file.plan.specs.iter().filter_map(|spec| spec.priority).max();
         let known = self.file.plan.specs.len();
@@ -288,8 +293,8 @@ impl<'a> Batch<'a> {
     }
 }
 
-fn new_spec(spec: &NewSpec, priority: i64, tasks: &[&Task]) -> Value {
-    let status = status_of(tasks.iter().copied()).unwrap_or(Status::Pending);
+fn new_spec(spec: &AddedSpec, priority: i64, tasks: &[&Task]) -> Value {
+    let status = status_of(tasks.iter().copied()).unwrap_or(ImplementationStatus::Pending);
     members::object([
         ("id", spec.id.as_str().into()),
         ("file", spec.file.as_deref().map_or(Value::Null, Value::from)),
@@ -302,17 +307,17 @@ fn new_spec(spec: &NewSpec, priority: i64, tasks: &[&Task]) -> Value {
 }
 
 /// Return the status of a spec, computed from its tasks. `None` if it has no tasks.
-fn status_of<'t>(tasks: impl Iterator<Item = &'t Task>) -> Option<Status> {
+fn status_of<'t>(tasks: impl Iterator<Item = &'t Task>) -> Option<ImplementationStatus> {
     let (mut any, mut begun, mut open) = (None, false, false);
     for task in tasks {
         any = Some(());
-        let finished = matches!(task.state, State::Done | State::Accepted);
-        open |= !finished && task.state != State::Skipped;
-        begun |= !matches!(task.state, State::Pending | State::Skipped) || task.retries > 0;
+        let finished = matches!(task.state, TaskState::Done | TaskState::Accepted);
+        open |= !finished && task.state != TaskState::Skipped;
+        begun |= !matches!(task.state, TaskState::Pending | TaskState::Skipped) || task.retries > 0;
     }
     any.map(|()| match (open, begun) {
-        (false, _) => Status::Completed,
-        (true, true) => Status::InProgress,
-        (true, false) => Status::Pending,
+        (false, _) => ImplementationStatus::Completed,
+        (true, true) => ImplementationStatus::InProgress,
+        (true, false) => ImplementationStatus::Pending,
     })
 }

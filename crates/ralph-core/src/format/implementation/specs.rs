@@ -15,7 +15,7 @@ pub(super) struct SpecNames {
 
 /// A name that means several specs: their places.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Several(pub(super) Vec<usize>);
+pub(super) struct AmbiguousSpec(pub(super) Vec<usize>);
 
 impl SpecNames {
     /// Collect the names of these specs.
@@ -40,7 +40,7 @@ impl SpecNames {
 
     /// The spec that `name` means, if there is one. An id goes before a file, a whole path before
     /// the end of one.
-    pub(super) fn resolve(&self, name: &str) -> Result<Option<usize>, Several> {
+    pub(super) fn resolve(&self, name: &str) -> Result<Option<usize>, AmbiguousSpec> {
         let none = Vec::new();
         let like = self.by_stem.get(stem(name)).unwrap_or(&none);
         let ends: Vec<usize> = like.iter().copied().filter(|&at| self.is_tail(name, at)).collect();
@@ -55,7 +55,7 @@ impl SpecNames {
         match ways.into_iter().find(|found| !found.is_empty()).map(Vec::as_slice) {
             None => Ok(None),
             Some(&[at]) => Ok(Some(at)),
-            Some(several) => Err(Several(several.to_vec())),
+            Some(several) => Err(AmbiguousSpec(several.to_vec())),
         }
     }
 
@@ -150,8 +150,8 @@ mod tests {
         let names = names();
         assert_eq!(names.resolve("b/x.md"), Ok(Some(2)));
         assert_eq!(names.resolve("c/x.md"), Ok(None));
-        assert_eq!(names.resolve("x.md"), Err(Several(vec![1, 2])));
-        assert_eq!(names.resolve("a"), Err(Several(vec![1, 3])));
+        assert_eq!(names.resolve("x.md"), Err(AmbiguousSpec(vec![1, 2])));
+        assert_eq!(names.resolve("a"), Err(AmbiguousSpec(vec![1, 3])));
     }
 
     #[test]

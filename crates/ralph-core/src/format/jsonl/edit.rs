@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::write::{self, Member, Members, STATE_KEYS};
-use crate::format::{EditError, Format, ParseError};
-use crate::json::{self, Editor, MemberChange};
-use crate::lines::{self, Line};
-use crate::plan::{Edit, Id, Issue, Plan, Retirement, State, Task};
-use crate::text::{self, Overlap, Splice};
+use super::write::{self, RecordMember, RecordMembers, STATE_KEYS};
+use crate::format::{EditError, ParseError, PlanFormat};
+use crate::json::{self, JsonEditor, MemberChange};
+use crate::lines::{self, LinePosition};
+use crate::plan::{Id, Issue, Plan, PlanEdit, Retirement, Task, TaskState};
+use crate::text::{self, Splice, SpliceOverlap};
 
 /// The text with all `edits` made; `plan` is what it says.
-pub(super) fn edit(plan: &Plan, text: &str, edits: &[Edit]) -> Result<String, EditError> {
-    let mut batch = Batch::new(text, plan);
+pub(super) fn edit(plan: &Plan, text: &str, edits: &[PlanEdit]) -> Result<String, EditError> {
+    let mut batch = JsonlBatch::new(text, plan);
     for edit in edits {
         batch.take(edit)?;
     }
@@ -19,12 +19,12 @@ pub(super) fn edit(plan: &Plan, text: &str, edits: &[Edit]) -> Result<String, Ed
 }
 
 #[derive(Clone, Copy)]
-enum Item<'a> {
+enum JsonlItem<'a> {
     Task(&'a Task),
     Issue(&'a Issue),
 }
 
-impl<'a> Item<'a> {
+impl<'a> JsonlItem<'a> {
     fn id(self) -> &'a Id {
         match self {
             Self::Task(task) => &task.id,
@@ -42,7 +42,7 @@ impl<'a> Item<'a> {
 
 /// Place of a new record in the file.
 #[derive(Clone, Copy)]
-enum Place {
+enum RecordPlace {
     At(usize),
     /// Behind the last line, which has no line end.
     LastLine,
@@ -50,28 +50,29 @@ enum Place {
 }
 
 /// The edits of one call, worked out against one old text.
-struct Batch<'a> {
+struct JsonlBatch<'a> {
     text: &'a str,
-    lines: Vec<Line>,
+    lines: Vec<LinePosition>,
     /// Live tasks and issues, sorted by id.
-    items: Vec<Item<'a>>,
+    items: Vec<JsonlItem<'a>>,
     splices: Vec<Splice>,
     /// Records that follow a last line without its line end.
     last_line: Vec<String>,
     /// Records for the end of the file.
     tail: Vec<String>,
     /// New tasks, and where they went.
-    placed: BTreeMap<Id, Place>,
+    placed: BTreeMap<Id, RecordPlace>,
     /// Ids that an edit was about.
     touched: BTreeSet<Id>,
     /// The end of the old text that is taken out, if it is.
     removed_end: Option<usize>,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> JsonlBatch<'a> {
     fn new(text: &'a str, plan: &'a Plan) -> Self {
-        let tasks = plan.tasks.iter().map(Item::Task);
-        let mut items: Vec<Item<'a>> = tasks.chain(plan.issues.iter().map(Item::Issue)).collect();
+        let tasks = plan.tasks.iter().map(JsonlItem::Task);
+        let mut items: Vec<JsonlItem<'a>> =
+            tasks.chain(plan.issues.iter().map(JsonlItem::Issue)).collect();
         items.sort_by_key(|item| (item.id(), item.line()));
         Self {
             text,
@@ -86,28 +87,28 @@ impl<'a> Batch<'a> {
         }
     }
 
-    fn take(&mut self, edit: &Edit) -> Result<(), EditError> {
+    fn take(&mut self, edit: &PlanEdit) -> Result<(), EditError> {
         match edit {
-            Edit::AddTask { task, after } => self.add_task(task, after.as_ref()),
-            Edit::UpdateTask(task) => self.update_task(task),
-            Edit::Retire { id, how, reason, at } => self.retire(id, *how, reason.as_ref(), at),
-            Edit::Reject { id, reason, at } => self.reject(id, reason, at),
-            Edit::AddIssue(issue) => {
+            PlanEdit::AddTask { task, after } => self.add_task(task, after.as_ref()),
+            PlanEdit::UpdateTask(task) => self.update_task(task),
+            PlanEdit::Retire { id, how, reason, at } => self.retire(id, *how, reason.as_ref(), at),
+            PlanEdit::Reject { id, reason, at } => self.reject(id, reason, at),
+            PlanEdit::AddIssue(issue) => {
                 self.claim_new(&issue.id)?;
                 self.tail.push(write::record(write::issue(issue)));
                 Ok(())
             }
-            Edit::UpdateIssue(issue) => self.update_issue(issue),
-            Edit::RemoveIssue(id) => {
+            PlanEdit::UpdateIssue(issue) => self.update_issue(issue),
+            PlanEdit::RemoveIssue(id) => {
                 let issue = self.issue(id)?;
                 self.remove_line(issue.line)
             }
-            Edit::UseSpec(spec) => {
+            PlanEdit::UseSpec(spec) => {
                 let record = vec![("t", Some("spec".into())), ("spec", Some(spec.as_str().into()))];
                 self.tail.push(write::record(record));
                 Ok(())
             }
-            Edit::AcceptSpec { spec, at } => {
+            PlanEdit::AcceptSpec { spec, at } => {
                 self.tail.push(write::record(vec![
                     ("t", Some("accept".into())),
                     ("spec", Some(spec.as_str().into())),
@@ -124,36 +125,36 @@ impl<'a> Batch<'a> {
             return Ok(());
         }
         let place = match after {
-            None => Place::End,
+            None => RecordPlace::End,
             Some(id) => self.place_after(id)?,
         };
         self.claim_new(&task.id)?;
         let record = write::record(write::task(task));
         match place {
-            Place::At(offset) => {
+            RecordPlace::At(offset) => {
                 let line = format!("{record}{}", text::newline(self.text));
                 self.splices.push(Splice::insert(offset, line));
             }
-            Place::LastLine => self.last_line.push(record),
-            Place::End => self.tail.push(record),
+            RecordPlace::LastLine => self.last_line.push(record),
+            RecordPlace::End => self.tail.push(record),
         }
         self.placed.insert(task.id.clone(), place);
         Ok(())
     }
 
     /// Return the place for a record after the one with this id, even if that one is new as well.
-    fn place_after(&self, id: &Id) -> Result<Place, EditError> {
+    fn place_after(&self, id: &Id) -> Result<RecordPlace, EditError> {
         if let Some(place) = self.placed.get(id) {
             return Ok(*place);
         }
         let line = self.line(self.find(id)?.line())?;
-        Ok(if line.is_closed() { Place::At(line.end) } else { Place::LastLine })
+        Ok(if line.is_closed() { RecordPlace::At(line.end) } else { RecordPlace::LastLine })
     }
 
     fn update_task(&mut self, new: &Task) -> Result<(), EditError> {
-        if matches!(new.state, State::Accepted | State::Failed(_) | State::Skipped) {
+        if matches!(new.state, TaskState::Accepted | TaskState::Failed(_) | TaskState::Skipped) {
             let what = format!("a live task that is {}", new.state.word());
-            return Err(EditError::Unsupported { format: Format::Jsonl, what });
+            return Err(EditError::Unsupported { format: PlanFormat::Jsonl, what });
         }
         let old = self.task(&new.id)?;
         self.change_task(old, new)
@@ -173,7 +174,7 @@ impl<'a> Batch<'a> {
     fn reject(&mut self, id: &Id, reason: &str, at: &str) -> Result<(), EditError> {
         let old = self.task(id)?;
         let new = Task {
-            state: State::Pending,
+            state: TaskState::Pending,
             reject: Some(reason.to_owned()),
             retries: old.retries.saturating_add(1),
             done_at: None,
@@ -209,7 +210,7 @@ impl<'a> Batch<'a> {
         let span = self.line(line)?.span;
         let located = |e: json::JsonError| e.in_text(self.text);
         let node = json::parse_in(self.text, span).map_err(located)?;
-        let splices = Editor::new(self.text, &node).object(&node, changes).map_err(located)?;
+        let splices = JsonEditor::new(self.text, &node).object(&node, changes).map_err(located)?;
         self.splices.extend(splices);
         Ok(())
     }
@@ -221,15 +222,15 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    fn line(&self, number: usize) -> Result<Line, ParseError> {
+    fn line(&self, number: usize) -> Result<LinePosition, ParseError> {
         let line = number.checked_sub(1).and_then(|i| self.lines.get(i));
         line.cloned().ok_or_else(|| ParseError::new(number, "this line is not there"))
     }
 
     /// The only live record with this id.
-    fn find(&self, id: &Id) -> Result<Item<'a>, EditError> {
+    fn find(&self, id: &Id) -> Result<JsonlItem<'a>, EditError> {
         let first = self.items.partition_point(|item| item.id() < id);
-        let same: Vec<Item<'a>> = self.items[first..]
+        let same: Vec<JsonlItem<'a>> = self.items[first..]
             .iter()
             .copied()
             .take_while(|item| item.id() == id)
@@ -248,16 +249,16 @@ impl<'a> Batch<'a> {
     /// The live task that an edit is about.
     fn task(&mut self, id: &Id) -> Result<&'a Task, EditError> {
         match self.find(id)? {
-            Item::Task(task) => self.claim(id, task.line).map(|()| task),
-            Item::Issue(_) => Err(EditError::Unknown(id.clone())),
+            JsonlItem::Task(task) => self.claim(id, task.line).map(|()| task),
+            JsonlItem::Issue(_) => Err(EditError::Unknown(id.clone())),
         }
     }
 
     /// The issue that an edit is about.
     fn issue(&mut self, id: &Id) -> Result<&'a Issue, EditError> {
         match self.find(id)? {
-            Item::Issue(issue) => self.claim(id, issue.line).map(|()| issue),
-            Item::Task(_) => Err(EditError::Unknown(id.clone())),
+            JsonlItem::Issue(issue) => self.claim(id, issue.line).map(|()| issue),
+            JsonlItem::Task(_) => Err(EditError::Unknown(id.clone())),
         }
     }
 
@@ -265,7 +266,7 @@ impl<'a> Batch<'a> {
     fn claim(&mut self, id: &Id, line: usize) -> Result<(), EditError> {
         match self.touched.insert(id.clone()) {
             true => Ok(()),
-            false => Err(Overlap(self.line(line)?.span.start).into()),
+            false => Err(SpliceOverlap(self.line(line)?.span.start).into()),
         }
     }
 
@@ -298,8 +299,8 @@ impl<'a> Batch<'a> {
 ///
 /// A file may encode a state in an unusual way, such as a kill on a claimed task. So a state that
 /// changes is written as a whole, not as a difference.
-fn changes(before: &Members, after: Members) -> Vec<MemberChange> {
-    let differs = |(old, new): (&Member, &Member)| old != new;
+fn changes(before: &RecordMembers, after: RecordMembers) -> Vec<MemberChange> {
+    let differs = |(old, new): (&RecordMember, &RecordMember)| old != new;
     let of_state = |key: &str| STATE_KEYS.contains(&key);
     let moved = before.iter().zip(&after).any(|pair| of_state(pair.1.0) && differs(pair));
     let mut changes = Vec::new();
@@ -322,25 +323,27 @@ fn changes(before: &Members, after: Members) -> Vec<MemberChange> {
 fn tombstone_of_new(task: &Task) -> Option<String> {
     let old = || write::record(write::task(task));
     match &task.state {
-        State::Accepted => {
+        TaskState::Accepted => {
             let mut record = accepted(task);
             // `done_at` may be a commit; `at` is a time.
             let at = task.done_at.as_ref().filter(|at| !text::is_commit_id(at));
             record.push(("at", write::text(at)));
             Some(write::record(record))
         }
-        State::Failed(reason) => {
+        TaskState::Failed(reason) => {
             Some(buried("reject", task, [("reason", write::text(reason.as_ref()))], &old()))
         }
-        State::Skipped => Some(buried("delete", task, [], &old())),
-        State::Pending | State::Running | State::Done | State::Killed(_) | State::Blocked(_) => {
-            None
-        }
+        TaskState::Skipped => Some(buried("delete", task, [], &old())),
+        TaskState::Pending
+        | TaskState::Running
+        | TaskState::Done
+        | TaskState::Killed(_)
+        | TaskState::Blocked(_) => None,
     }
 }
 
 /// The start of an accept record.
-fn accepted(task: &Task) -> Members {
+fn accepted(task: &Task) -> RecordMembers {
     let mut record = write::tombstone("accept", task);
     record.push(("spec", write::text(task.spec.as_ref())));
     record.push(("done_at", write::text(task.done_at.as_ref())));
@@ -348,7 +351,12 @@ fn accepted(task: &Task) -> Members {
 }
 
 /// A tombstone that carries the whole task.
-fn buried(kind: &str, task: &Task, rest: impl IntoIterator<Item = Member>, old: &str) -> String {
+fn buried(
+    kind: &str,
+    task: &Task,
+    rest: impl IntoIterator<Item = RecordMember>,
+    old: &str,
+) -> String {
     let record = write::tombstone(kind, task).into_iter().chain(rest).collect();
     write::record_with_task(record, old)
 }

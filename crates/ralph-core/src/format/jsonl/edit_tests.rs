@@ -1,8 +1,10 @@
 //! Each edit, and exactly the bytes it changes.
 
-use super::Jsonl;
-use crate::format::{Codec, EditError};
-use crate::plan::{Edit, Id, Issue, Kill, KillReason, Priority, Retirement, State, Task};
+use super::JsonlCodec;
+use crate::format::{EditError, PlanCodec};
+use crate::plan::{
+    Id, Issue, KillReason, KilledRun, PlanEdit, Priority, Retirement, Task, TaskState,
+};
 
 const AT: &str = "2026-02-03T04:05:06Z";
 
@@ -21,31 +23,31 @@ const PLAN: &str = concat!(
     "\n",
 );
 
-fn edit(text: &str, edits: &[Edit]) -> String {
-    let out = Jsonl.edit(text, edits).unwrap();
-    Jsonl.parse(&out).unwrap();
+fn edit(text: &str, edits: &[PlanEdit]) -> String {
+    let out = JsonlCodec.edit(text, edits).unwrap();
+    JsonlCodec.parse(&out).unwrap();
     out
 }
 
-fn refusal(text: &str, edit: Edit) -> EditError {
-    Jsonl.edit(text, &[edit]).unwrap_err()
+fn refusal(text: &str, edit: PlanEdit) -> EditError {
+    JsonlCodec.edit(text, &[edit]).unwrap_err()
 }
 
 fn live(id: &str) -> Task {
-    Jsonl.parse(PLAN).unwrap().task(&id.into()).unwrap().clone()
+    JsonlCodec.parse(PLAN).unwrap().task(&id.into()).unwrap().clone()
 }
 
 fn new_task(id: &str) -> Task {
     Task { id: id.into(), name: "New".into(), ..Task::default() }
 }
 
-fn add(task: Task) -> Edit {
-    Edit::AddTask { task, after: None }
+fn add(task: Task) -> PlanEdit {
+    PlanEdit::AddTask { task, after: None }
 }
 
-fn retire(id: &str, how: Retirement, reason: Option<&str>) -> Edit {
+fn retire(id: &str, how: Retirement, reason: Option<&str>) -> PlanEdit {
     let reason = reason.map(str::to_owned);
-    Edit::Retire { id: id.into(), how, reason, at: AT.into() }
+    PlanEdit::Retire { id: id.into(), how, reason, at: AT.into() }
 }
 
 /// PLAN with one line changed.
@@ -85,29 +87,29 @@ fn a_new_task_is_one_compact_line_at_the_end() {
 
 #[test]
 fn every_live_state_of_a_new_task_is_written() {
-    let line = |state: State| edit("", &[add(Task { state, ..new_task("t-9") })]);
+    let line = |state: TaskState| edit("", &[add(Task { state, ..new_task("t-9") })]);
     let start = r#"{"t":"task","id":"t-9","name":"New","#;
-    assert_eq!(line(State::Running), format!("{start}\"s\":\"p\"}}\n"));
-    assert_eq!(line(State::Done), format!("{start}\"s\":\"d\"}}\n"));
+    assert_eq!(line(TaskState::Running), format!("{start}\"s\":\"p\"}}\n"));
+    assert_eq!(line(TaskState::Done), format!("{start}\"s\":\"d\"}}\n"));
     assert_eq!(
-        line(State::Blocked("b".into())),
+        line(TaskState::Blocked("b".into())),
         format!("{start}\"s\":\"p\",\"blocked\":\"b\"}}\n")
     );
-    let kill = Kill { reason: KillReason::Timeout, log: Some("l".into()) };
+    let kill = KilledRun { reason: KillReason::Timeout, log: Some("l".into()) };
     assert_eq!(
-        line(State::Killed(kill)),
+        line(TaskState::Killed(kill)),
         format!("{start}\"s\":\"p\",\"kill_reason\":\"timeout\",\"kill_log\":\"l\"}}\n")
     );
 }
 
 #[test]
 fn a_task_that_arrives_finished_becomes_its_tombstone() {
-    let line = |state: State| {
+    let line = |state: TaskState| {
         let done_at = Some("2026-01-01T00:00:00Z".to_owned());
         edit("", &[add(Task { state, spec: Some("a.md".into()), done_at, ..new_task("t-9") })])
     };
     assert_eq!(
-        line(State::Accepted),
+        line(TaskState::Accepted),
         concat!(
             r#"{"t":"accept","id":"t-9","name":"New","spec":"a.md","#,
             r#""done_at":"2026-01-01T00:00:00Z","at":"2026-01-01T00:00:00Z"}"#,
@@ -116,13 +118,13 @@ fn a_task_that_arrives_finished_becomes_its_tombstone() {
     );
     let carried = r#"{"t":"task","id":"t-9","spec":"a.md","name":"New","s":"p","done_at":"2026-01-01T00:00:00Z"}"#;
     assert_eq!(
-        line(State::Failed(Some("gave up".into()))),
+        line(TaskState::Failed(Some("gave up".into()))),
         format!(
             "{{\"t\":\"reject\",\"id\":\"t-9\",\"name\":\"New\",\"reason\":\"gave up\",\"task\":{carried}}}\n"
         )
     );
     assert_eq!(
-        line(State::Skipped),
+        line(TaskState::Skipped),
         format!("{{\"t\":\"delete\",\"id\":\"t-9\",\"name\":\"New\",\"task\":{carried}}}\n")
     );
 }
@@ -130,7 +132,7 @@ fn a_task_that_arrives_finished_becomes_its_tombstone() {
 #[test]
 fn a_new_task_may_follow_another_line() {
     let after =
-        |id: &str, after: &str| Edit::AddTask { task: new_task(id), after: Some(after.into()) };
+        |id: &str, after: &str| PlanEdit::AddTask { task: new_task(id), after: Some(after.into()) };
     let line =
         |id: &str| format!("{{\"t\":\"task\",\"id\":\"{id}\",\"name\":\"New\",\"s\":\"p\"}}\n");
     let (head, tail) = PLAN.split_at(PLAN.find("\n\n").unwrap() + 1);
@@ -156,22 +158,25 @@ fn an_update_changes_only_the_members_that_differ() {
     task.priority = Some(Priority::Low);
     task.auto_priority = Some(Priority::Low);
     assert_eq!(
-        edit(PLAN, &[Edit::UpdateTask(task)]),
+        edit(PLAN, &[PlanEdit::UpdateTask(task)]),
         with_line(
             r#""name":"Two","s":"p","deps":["t-1"],"x":{"y":[]}}"#,
             r#""name":"Zwei","s":"p","x":{"y":[]},"priority":"low","auto_priority":"low"}"#
         )
     );
-    assert_eq!(edit(PLAN, &[Edit::UpdateTask(live("t-1")), Edit::UpdateTask(live("t-2"))]), PLAN);
+    assert_eq!(
+        edit(PLAN, &[PlanEdit::UpdateTask(live("t-1")), PlanEdit::UpdateTask(live("t-2"))]),
+        PLAN
+    );
 }
 
 #[test]
 fn an_update_follows_the_spaces_of_its_line() {
     let mut task = live("t-1");
-    task.state = State::Blocked("no key".into());
+    task.state = TaskState::Blocked("no key".into());
     task.done_at = None;
     assert_eq!(
-        edit(PLAN, &[Edit::UpdateTask(task)]),
+        edit(PLAN, &[PlanEdit::UpdateTask(task)]),
         with_line(
             r#""s": "d", "done_at": "c1", "mine": 1.50}"#,
             r#""s": "p", "mine": 1.50, "blocked": "no key"}"#
@@ -183,23 +188,23 @@ fn an_update_follows_the_spaces_of_its_line() {
 fn a_new_state_replaces_every_trace_of_the_old_one() {
     let text =
         r#"{"t":"task","id":"k","name":"K","s":"d","kill":"timeout","kill_log":"l","blocked":"b"}"#;
-    let mut task = Jsonl.parse(text).unwrap().tasks.remove(0);
-    task.state = State::Pending;
+    let mut task = JsonlCodec.parse(text).unwrap().tasks.remove(0);
+    task.state = TaskState::Pending;
     assert_eq!(
-        edit(text, &[Edit::UpdateTask(task.clone())]),
+        edit(text, &[PlanEdit::UpdateTask(task.clone())]),
         r#"{"t":"task","id":"k","name":"K","s":"p"}"#
     );
-    task.state = State::Running;
+    task.state = TaskState::Running;
     assert_eq!(
-        edit(text, &[Edit::UpdateTask(task)]),
+        edit(text, &[PlanEdit::UpdateTask(task)]),
         r#"{"t":"task","id":"k","name":"K","s":"p"}"#
     );
 }
 
 #[test]
 fn a_live_task_cannot_be_updated_into_history() {
-    let task = Task { state: State::Accepted, ..live("t-1") };
-    let error = refusal(PLAN, Edit::UpdateTask(task));
+    let task = Task { state: TaskState::Accepted, ..live("t-1") };
+    let error = refusal(PLAN, PlanEdit::UpdateTask(task));
     assert_eq!(error.to_string(), "plan.jsonl cannot hold a live task that is accepted");
 }
 
@@ -237,7 +242,7 @@ fn failing_and_deleting_keep_the_whole_record_in_the_tombstone() {
 
 #[test]
 fn rejecting_makes_the_task_pending_and_counts() {
-    let reject = Edit::Reject { id: "t-1".into(), reason: "no test".into(), at: AT.into() };
+    let reject = PlanEdit::Reject { id: "t-1".into(), reason: "no test".into(), at: AT.into() };
     assert_eq!(
         edit(PLAN, &[reject]),
         with_line(
@@ -252,23 +257,28 @@ fn rejecting_makes_the_task_pending_and_counts() {
 fn issues_are_added_changed_and_removed_by_line() {
     let issue = Issue { id: "i-2".into(), desc: "how?".into(), ..Issue::default() };
     assert_eq!(
-        edit(PLAN, &[Edit::AddIssue(issue)]),
+        edit(PLAN, &[PlanEdit::AddIssue(issue)]),
         format!("{PLAN}{{\"t\":\"issue\",\"id\":\"i-2\",\"desc\":\"how?\"}}\n")
     );
     let line = r#"{"t":"issue","id":"i-1","desc":"why?"}"#;
-    let mut issue = Jsonl.parse(PLAN).unwrap().issues.remove(0);
-    issue.kill = Some(Kill { reason: KillReason::ContextLimit, log: None });
+    let mut issue = JsonlCodec.parse(PLAN).unwrap().issues.remove(0);
+    issue.kill = Some(KilledRun { reason: KillReason::ContextLimit, log: None });
     assert_eq!(
-        edit(PLAN, &[Edit::UpdateIssue(issue)]),
+        edit(PLAN, &[PlanEdit::UpdateIssue(issue)]),
         with_line(line, r#"{"t":"issue","id":"i-1","desc":"why?","kill_reason":"context_limit"}"#)
     );
-    assert_eq!(edit(PLAN, &[Edit::RemoveIssue("i-1".into())]), with_line(&format!("{line}\n"), ""));
+    assert_eq!(
+        edit(PLAN, &[PlanEdit::RemoveIssue("i-1".into())]),
+        with_line(&format!("{line}\n"), "")
+    );
 }
 
 #[test]
 fn specs_are_used_and_accepted_by_appending() {
-    let edits =
-        [Edit::UseSpec("b.md".into()), Edit::AcceptSpec { spec: "a.md".into(), at: AT.into() }];
+    let edits = [
+        PlanEdit::UseSpec("b.md".into()),
+        PlanEdit::AcceptSpec { spec: "a.md".into(), at: AT.into() },
+    ];
     assert_eq!(
         edit(PLAN, &edits),
         format!(
@@ -288,7 +298,7 @@ fn line_ends_are_those_of_the_file() {
 fn a_last_line_without_its_line_end_gets_one_before_an_append() {
     let open = "\u{feff}{\"t\":\"task\",\"id\":\"a\",\"name\":\"A\"}\r\n{\"t\":\"note\"}";
     let new = "{\"t\":\"spec\",\"spec\":\"s\"}\r\n";
-    assert_eq!(edit(open, &[Edit::UseSpec("s".into())]), format!("{open}\r\n{new}"));
+    assert_eq!(edit(open, &[PlanEdit::UseSpec("s".into())]), format!("{open}\r\n{new}"));
 }
 
 #[test]
@@ -301,17 +311,17 @@ fn a_removed_last_line_leaves_no_stray_line_end() {
         )
     );
     let issue = "\u{feff}{\"t\":\"issue\",\"id\":\"i\",\"desc\":\"D\"}";
-    assert_eq!(edit(issue, &[Edit::RemoveIssue("i".into())]), "\u{feff}");
+    assert_eq!(edit(issue, &[PlanEdit::RemoveIssue("i".into())]), "\u{feff}");
 }
 
 #[test]
 fn a_task_can_be_replaced_by_its_parts_in_one_batch() {
-    let part = |id: &str| Edit::AddTask {
+    let part = |id: &str| PlanEdit::AddTask {
         task: Task { parent: Some("t-2".into()), ..new_task(id) },
         after: Some("t-2".into()),
     };
     let out = edit(PLAN, &[retire("t-2", Retirement::Deleted, None), part("t-3"), part("t-4")]);
-    let ids: Vec<Id> = Jsonl.parse(&out).unwrap().tasks.into_iter().map(|t| t.id).collect();
+    let ids: Vec<Id> = JsonlCodec.parse(&out).unwrap().tasks.into_iter().map(|t| t.id).collect();
     assert_eq!(ids, ["t-1".into(), "t-3".into(), "t-4".into()]);
     assert_eq!(
         out.lines().nth(3),
@@ -325,7 +335,10 @@ fn an_unknown_or_ambiguous_id_is_refused() {
         refusal(PLAN, retire("t-7", Retirement::Failed, None)).to_string(),
         "no task or issue t-7"
     );
-    assert_eq!(refusal(PLAN, Edit::RemoveIssue("t-1".into())), EditError::Unknown("t-1".into()));
+    assert_eq!(
+        refusal(PLAN, PlanEdit::RemoveIssue("t-1".into())),
+        EditError::Unknown("t-1".into())
+    );
     assert_eq!(
         refusal(PLAN, retire("i-1", Retirement::Failed, None)),
         EditError::Unknown("i-1".into())
@@ -341,14 +354,14 @@ fn an_unknown_or_ambiguous_id_is_refused() {
 fn a_taken_id_is_refused() {
     assert_eq!(refusal(PLAN, add(new_task("t-1"))), EditError::Taken("t-1".into()));
     assert_eq!(refusal(PLAN, add(new_task("i-1"))), EditError::Taken("i-1".into()));
-    let both = Jsonl.edit(PLAN, &[add(new_task("t-9")), add(new_task("t-9"))]);
+    let both = JsonlCodec.edit(PLAN, &[add(new_task("t-9")), add(new_task("t-9"))]);
     assert_eq!(both, Err(EditError::Taken("t-9".into())));
 }
 
 #[test]
 fn two_edits_of_one_record_are_refused_not_guessed() {
-    let both = [Edit::UpdateTask(live("t-1")), retire("t-1", Retirement::Accepted, None)];
-    assert!(matches!(Jsonl.edit(PLAN, &both), Err(EditError::Overlap(_))));
+    let both = [PlanEdit::UpdateTask(live("t-1")), retire("t-1", Retirement::Accepted, None)];
+    assert!(matches!(JsonlCodec.edit(PLAN, &both), Err(EditError::Overlap(_))));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::text::bom_len;
 
 /// Difference between an old text and a new one: at most one line removed, and lines appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Change {
+struct TextChange {
     /// The number of the line that is gone, from 1.
     gone: Option<usize>,
     /// Start of the appended lines, as a byte offset in the new text.
@@ -26,14 +26,14 @@ pub(super) fn plan(known: &Plan, old: &str, new: &str) -> Result<Plan, ParseErro
     followed.map_or_else(|| read::plan(new), Ok)
 }
 
-fn change(old: &str, new: &str) -> Option<Change> {
+fn change(old: &str, new: &str) -> Option<TextChange> {
     if bom_len(old) > 0 || !(old.is_empty() || old.ends_with('\n')) {
         return None;
     }
     let differ = old.bytes().zip(new.bytes()).position(|(a, b)| a != b);
     let same = differ.unwrap_or(old.len().min(new.len()));
     if same == old.len() {
-        return Some(Change { gone: None, tail: same });
+        return Some(TextChange { gone: None, tail: same });
     }
     let before = old.as_bytes().get(..same)?;
     let start = before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
@@ -41,13 +41,13 @@ fn change(old: &str, new: &str) -> Option<Change> {
     let rest = old.get(end..)?;
     let gone = old.get(..start)?.matches('\n').count() + 1;
     let tail = start + rest.len();
-    new.get(start..)?.starts_with(rest).then_some(Change { gone: Some(gone), tail })
+    new.get(start..)?.starts_with(rest).then_some(TextChange { gone: Some(gone), tail })
 }
 
 /// The plan after the change. `None` when more than a task, an issue or a tombstone is gone, or when
 /// something is wrong with what is new: whoever reads all of it says what.
-fn follow(known: &Plan, new: &str, change: Change) -> Option<Plan> {
-    let Change { gone, tail } = change;
+fn follow(known: &Plan, new: &str, change: TextChange) -> Option<Plan> {
+    let TextChange { gone, tail } = change;
     let known_lines = || {
         let tasks = known.tasks.iter().map(|task| task.line);
         let issues = known.issues.iter().map(|issue| issue.line);
@@ -158,7 +158,7 @@ mod tests {
         let old = text(&[6, 0, 1, 2, 3], &[]);
         let new = text(&[6, 1, 2, 3, 4], &[]);
         let change = change(&old, &new).unwrap();
-        assert_eq!(change, Change { gone: Some(2), tail: text(&[6, 1, 2, 3], &[]).len() });
+        assert_eq!(change, TextChange { gone: Some(2), tail: text(&[6, 1, 2, 3], &[]).len() });
         let known = read::plan(&old).unwrap();
         assert_eq!(follow(&known, &new, change), read::plan(&new).ok());
         assert_eq!(super::change(&old, &format!("{old}x")).unwrap().gone, None);

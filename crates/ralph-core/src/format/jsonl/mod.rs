@@ -12,15 +12,15 @@ mod follow;
 mod read;
 mod write;
 
-use super::{Codec, EditError, ParseError};
+use super::{EditError, ParseError, PlanCodec};
 use crate::ids;
-use crate::plan::{Edit, Id, Plan};
+use crate::plan::{Id, Plan, PlanEdit};
 
 /// Codec for plan.jsonl, ralph's own format.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Jsonl;
+pub struct JsonlCodec;
 
-impl Codec for Jsonl {
+impl PlanCodec for JsonlCodec {
     fn parse(&self, text: &str) -> Result<Plan, ParseError> {
         read::plan(text)
     }
@@ -29,11 +29,16 @@ impl Codec for Jsonl {
         follow::plan(plan, old, new)
     }
 
-    fn edit(&self, text: &str, edits: &[Edit]) -> Result<String, EditError> {
+    fn edit(&self, text: &str, edits: &[PlanEdit]) -> Result<String, EditError> {
         edit::edit(&read::plan(text)?, text, edits)
     }
 
-    fn edit_parsed(&self, plan: &Plan, text: &str, edits: &[Edit]) -> Result<String, EditError> {
+    fn edit_parsed(
+        &self,
+        plan: &Plan,
+        text: &str,
+        edits: &[PlanEdit],
+    ) -> Result<String, EditError> {
         edit::edit(plan, text, edits)
     }
 

@@ -4,12 +4,12 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
 
-use super::{Jsonl, write};
-use crate::format::Codec;
+use super::{JsonlCodec, write};
+use crate::format::PlanCodec;
 use crate::json;
 use crate::plan::{
-    Edit, Id, Issue, Kill, KillReason, Plan, Priority, Retirement, SpecAccepted, SpecEntry, State,
-    Task, Tombstone, TombstoneKind,
+    AcceptedSpec, Id, Issue, KillReason, KilledRun, Plan, PlanEdit, Priority, Retirement,
+    SpecEntry, Task, TaskState, Tombstone, TombstoneKind,
 };
 
 const AT: &str = "2026-02-03T04:05:06Z";
@@ -37,31 +37,31 @@ fn priority() -> impl Strategy<Value = Option<Priority>> {
     maybe(prop::sample::select(Priority::ALL.to_vec()))
 }
 
-fn kill() -> impl Strategy<Value = Kill> {
+fn kill() -> impl Strategy<Value = KilledRun> {
     let reason = prop::sample::select(vec![KillReason::Timeout, KillReason::ContextLimit]);
-    (reason, maybe(words())).prop_map(|(reason, log)| Kill { reason, log })
+    (reason, maybe(words())).prop_map(|(reason, log)| KilledRun { reason, log })
 }
 
-fn live_state() -> impl Strategy<Value = State> {
+fn live_state() -> impl Strategy<Value = TaskState> {
     prop_oneof![
-        Just(State::Pending),
-        Just(State::Done),
-        words().prop_map(State::Blocked),
-        kill().prop_map(State::Killed),
+        Just(TaskState::Pending),
+        Just(TaskState::Done),
+        words().prop_map(TaskState::Blocked),
+        kill().prop_map(TaskState::Killed),
     ]
 }
 
-fn any_state() -> impl Strategy<Value = State> {
+fn any_state() -> impl Strategy<Value = TaskState> {
     prop_oneof![
         4 => live_state(),
-        1 => Just(State::Running),
-        1 => Just(State::Accepted),
-        1 => maybe(words()).prop_map(State::Failed),
-        1 => Just(State::Skipped),
+        1 => Just(TaskState::Running),
+        1 => Just(TaskState::Accepted),
+        1 => maybe(words()).prop_map(TaskState::Failed),
+        1 => Just(TaskState::Skipped),
     ]
 }
 
-fn task(state: impl Strategy<Value = State> + 'static) -> BoxedStrategy<Task> {
+fn task(state: impl Strategy<Value = TaskState> + 'static) -> BoxedStrategy<Task> {
     let texts = (words(), maybe(words()), maybe(words()), maybe(words()), maybe(words()));
     let lists = (list(), ids(), list(), list());
     let numbers = (0..3u32, maybe(any::<u32>()), maybe(any::<u32>()), any::<bool>());
@@ -117,7 +117,7 @@ fn issue() -> BoxedStrategy<Issue> {
 }
 
 /// The members of an old line as text, with one that ralph does not know, in one of two styles.
-fn old_line(mut members: write::Members, at: Index, spaces: &str) -> String {
+fn old_line(mut members: write::RecordMembers, at: Index, spaces: &str) -> String {
     members.retain(|m| m.1.is_some());
     members.insert(at.index(members.len() + 1), ("unknown", Some(Value::from(1.25))));
     let members: Vec<String> = members
@@ -228,7 +228,7 @@ fn wishes() -> impl Strategy<Value = Vec<Wish>> {
 }
 
 /// Wishes as edits of different items of this plan.
-fn edits(plan: &Plan, wishes: Vec<Wish>) -> Vec<Edit> {
+fn edits(plan: &Plan, wishes: Vec<Wish>) -> Vec<PlanEdit> {
     let mut used: Vec<Id> = Vec::new();
     let mut edits = Vec::new();
     for (n, wish) in wishes.into_iter().enumerate() {
@@ -240,35 +240,35 @@ fn edits(plan: &Plan, wishes: Vec<Wish>) -> Vec<Edit> {
         let at = AT.to_owned();
         let (about, edit) = match wish {
             Wish::Add(task) => {
-                (None, Some(Edit::AddTask { task: Task { id: new, ..task }, after: None }))
+                (None, Some(PlanEdit::AddTask { task: Task { id: new, ..task }, after: None }))
             }
             Wish::AddAfter(task, i) => {
                 let after = pick(&task_ids, i);
-                (None, Some(Edit::AddTask { task: Task { id: new, ..task }, after }))
+                (None, Some(PlanEdit::AddTask { task: Task { id: new, ..task }, after }))
             }
             Wish::Update(task, i) => {
                 let id = pick(&task_ids, i);
-                (id.clone(), id.map(|id| Edit::UpdateTask(Task { id, ..task })))
+                (id.clone(), id.map(|id| PlanEdit::UpdateTask(Task { id, ..task })))
             }
             Wish::Retire(i, how, reason) => {
                 let id = pick(&task_ids, i);
-                (id.clone(), id.map(|id| Edit::Retire { id, how, reason, at }))
+                (id.clone(), id.map(|id| PlanEdit::Retire { id, how, reason, at }))
             }
             Wish::Reject(i, reason) => {
                 let id = pick(&task_ids, i);
-                (id.clone(), id.map(|id| Edit::Reject { id, reason, at }))
+                (id.clone(), id.map(|id| PlanEdit::Reject { id, reason, at }))
             }
-            Wish::AddIssue(issue) => (None, Some(Edit::AddIssue(Issue { id: new, ..issue }))),
+            Wish::AddIssue(issue) => (None, Some(PlanEdit::AddIssue(Issue { id: new, ..issue }))),
             Wish::UpdateIssue(issue, i) => {
                 let id = pick(&issue_ids, i);
-                (id.clone(), id.map(|id| Edit::UpdateIssue(Issue { id, ..issue })))
+                (id.clone(), id.map(|id| PlanEdit::UpdateIssue(Issue { id, ..issue })))
             }
             Wish::RemoveIssue(i) => {
                 let id = pick(&issue_ids, i);
-                (id.clone(), id.map(Edit::RemoveIssue))
+                (id.clone(), id.map(PlanEdit::RemoveIssue))
             }
-            Wish::UseSpec(spec) => (None, Some(Edit::UseSpec(spec))),
-            Wish::AcceptSpec(spec) => (None, Some(Edit::AcceptSpec { spec, at })),
+            Wish::UseSpec(spec) => (None, Some(PlanEdit::UseSpec(spec))),
+            Wish::AcceptSpec(spec) => (None, Some(PlanEdit::AcceptSpec { spec, at })),
         };
         if about.as_ref().is_some_and(|id| used.contains(id)) {
             continue;
@@ -310,33 +310,33 @@ fn buried(kind: TombstoneKind, task: Task) -> Tombstone {
 }
 
 /// What the edit means, said without any text.
-fn apply(plan: &mut Plan, edit: &Edit) {
+fn apply(plan: &mut Plan, edit: &PlanEdit) {
     let find = |plan: &Plan, id: &Id| plan.tasks.iter().position(|t| t.id == *id).unwrap();
     match edit.clone() {
-        Edit::AddTask { mut task, after } => match task.state.clone() {
-            State::Accepted => {
+        PlanEdit::AddTask { mut task, after } => match task.state.clone() {
+            TaskState::Accepted => {
                 let at = task.done_at.clone();
                 plan.tombstones.push(Tombstone { at, ..accepted(&task) });
             }
-            State::Failed(reason) => {
-                task.state = State::Pending;
+            TaskState::Failed(reason) => {
+                task.state = TaskState::Pending;
                 plan.tombstones.push(Tombstone { reason, ..buried(TombstoneKind::Reject, task) });
             }
-            State::Skipped => {
-                task.state = State::Pending;
+            TaskState::Skipped => {
+                task.state = TaskState::Pending;
                 plan.tombstones.push(buried(TombstoneKind::Delete, task));
             }
             state => {
-                task.state = if state == State::Running { State::Pending } else { state };
+                task.state = if state == TaskState::Running { TaskState::Pending } else { state };
                 let at = after.map_or(plan.tasks.len(), |id| find(plan, &id) + 1);
                 plan.tasks.insert(at, task);
             }
         },
-        Edit::UpdateTask(task) => {
+        PlanEdit::UpdateTask(task) => {
             let at = find(plan, &task.id);
             plan.tasks[at] = task;
         }
-        Edit::Retire { id, how, reason, at } => {
+        PlanEdit::Retire { id, how, reason, at } => {
             let task = plan.tasks.remove(find(plan, &id));
             let tombstone = match how {
                 Retirement::Accepted => accepted(&task),
@@ -345,30 +345,30 @@ fn apply(plan: &mut Plan, edit: &Edit) {
             };
             plan.tombstones.push(Tombstone { reason, at: Some(at), ..tombstone });
         }
-        Edit::Reject { id, reason, at } => {
+        PlanEdit::Reject { id, reason, at } => {
             let i = find(plan, &id);
             let task = &mut plan.tasks[i];
-            task.state = State::Pending;
+            task.state = TaskState::Pending;
             task.retries += 1;
             task.done_at = None;
             task.reject = Some(reason.clone());
             let told = tombstone(TombstoneKind::Reject, task);
             plan.tombstones.push(Tombstone { reason: Some(reason), at: Some(at), ..told });
         }
-        Edit::AddIssue(issue) => plan.issues.push(issue),
-        Edit::UpdateIssue(issue) => {
+        PlanEdit::AddIssue(issue) => plan.issues.push(issue),
+        PlanEdit::UpdateIssue(issue) => {
             let at = plan.issues.iter().position(|i| i.id == issue.id).unwrap();
             plan.issues[at] = issue;
         }
-        Edit::RemoveIssue(id) => plan.issues.retain(|i| i.id != id),
-        Edit::UseSpec(spec) => {
+        PlanEdit::RemoveIssue(id) => plan.issues.retain(|i| i.id != id),
+        PlanEdit::UseSpec(spec) => {
             if !plan.specs.iter().any(|s| s.id == spec) {
                 plan.specs.push(SpecEntry { id: spec.clone(), ..SpecEntry::default() });
             }
             plan.current_spec = Some(spec);
         }
-        Edit::AcceptSpec { spec, at } => {
-            plan.accepted_specs.push(SpecAccepted { spec, at: Some(at) });
+        PlanEdit::AcceptSpec { spec, at } => {
+            plan.accepted_specs.push(AcceptedSpec { spec, at: Some(at) });
         }
     }
 }
@@ -384,11 +384,13 @@ fn without_lines(mut plan: Plan) -> Plan {
 }
 
 /// The id of the old record that an edit is about.
-fn about(edit: &Edit) -> Option<&Id> {
+fn about(edit: &PlanEdit) -> Option<&Id> {
     match edit {
-        Edit::UpdateTask(task) => Some(&task.id),
-        Edit::Retire { id, .. } | Edit::Reject { id, .. } | Edit::RemoveIssue(id) => Some(id),
-        Edit::UpdateIssue(issue) => Some(&issue.id),
+        PlanEdit::UpdateTask(task) => Some(&task.id),
+        PlanEdit::Retire { id, .. } | PlanEdit::Reject { id, .. } | PlanEdit::RemoveIssue(id) => {
+            Some(id)
+        }
+        PlanEdit::UpdateIssue(issue) => Some(&issue.id),
         _ => None,
     }
 }
@@ -398,18 +400,18 @@ proptest! {
 
     #[test]
     fn reading_and_writing_nothing_is_the_identity(text in plans()) {
-        prop_assert_eq!(Jsonl.edit(&text, &[]).unwrap(), text);
+        prop_assert_eq!(JsonlCodec.edit(&text, &[]).unwrap(), text);
     }
 
     #[test]
     fn edits_mean_what_they_say_and_touch_no_other_line(text in plans(), wishes in wishes()) {
-        let old = Jsonl.parse(&text).unwrap();
+        let old = JsonlCodec.parse(&text).unwrap();
         let edits = edits(&old, wishes);
-        let out = Jsonl.edit(&text, &edits).unwrap();
-        let new = Jsonl.parse(&out).unwrap();
+        let out = JsonlCodec.edit(&text, &edits).unwrap();
+        let new = JsonlCodec.parse(&out).unwrap();
 
         // `after` a task that goes away in the same batch has no meaning without text.
-        let mut ordered: Vec<&Edit> = edits.iter().collect();
+        let mut ordered: Vec<&PlanEdit> = edits.iter().collect();
         ordered.sort_by_key(|e| about(e).is_some());
         let mut expected = old.clone();
         for edit in ordered {
@@ -420,7 +422,7 @@ proptest! {
         new.tombstones.sort_by_key(|t| format!("{t:?}"));
         let order = |plan: &Plan| plan.tasks.iter().map(|t| t.id.clone()).collect::<Vec<_>>();
         let (mut left, mut right) = (order(&expected), order(&new));
-        if edits.iter().filter(|e| matches!(e, Edit::AddTask { after: Some(_), .. })).count() > 1 {
+        if edits.iter().filter(|e| matches!(e, PlanEdit::AddTask { after: Some(_), .. })).count() > 1 {
             left.sort();
             right.sort();
         }
@@ -446,11 +448,11 @@ proptest! {
     #[test]
     fn additions_are_appends(text in plans(), task in task(any_state()), issue in issue()) {
         let edits = [
-            Edit::AddTask { task: Task { id: "new-1".into(), ..task }, after: None },
-            Edit::AddIssue(Issue { id: "new-2".into(), ..issue }),
-            Edit::UseSpec("b.md".into()),
+            PlanEdit::AddTask { task: Task { id: "new-1".into(), ..task }, after: None },
+            PlanEdit::AddIssue(Issue { id: "new-2".into(), ..issue }),
+            PlanEdit::UseSpec("b.md".into()),
         ];
-        let out = Jsonl.edit(&text, &edits).unwrap();
+        let out = JsonlCodec.edit(&text, &edits).unwrap();
         prop_assert!(out.starts_with(&text));
         prop_assert!(out.ends_with('\n'));
         let old = text.split('\n').count() - usize::from(text.ends_with('\n') || text.is_empty());
@@ -460,9 +462,9 @@ proptest! {
 
     #[test]
     fn unknown_members_survive_every_change_of_their_line(text in plans(), wishes in wishes()) {
-        let old = Jsonl.parse(&text).unwrap();
-        let out = Jsonl.edit(&text, &edits(&old, wishes)).unwrap();
-        let new = Jsonl.parse(&out).unwrap();
+        let old = JsonlCodec.parse(&text).unwrap();
+        let out = JsonlCodec.edit(&text, &edits(&old, wishes)).unwrap();
+        let new = JsonlCodec.parse(&out).unwrap();
         for task in old.tasks.iter().filter_map(|t| new.task(&t.id)) {
             let line = out.split('\n').nth(task.line - 1).unwrap().trim_start_matches('\u{feff}');
             let node = json::parse(line).unwrap();
@@ -472,8 +474,8 @@ proptest! {
 
     #[test]
     fn no_text_makes_it_panic(text in "[{}\"t:ask,id\\n]{0,30}") {
-        if let Ok(plan) = Jsonl.parse(&text) {
-            prop_assert_eq!(Jsonl.edit(&text, &[]).unwrap(), text);
+        if let Ok(plan) = JsonlCodec.parse(&text) {
+            prop_assert_eq!(JsonlCodec.edit(&text, &[]).unwrap(), text);
             prop_assert!(plan.tasks.is_empty());
         }
     }

@@ -1,31 +1,31 @@
 //! Reading of plan.jsonl: records become a plan.
 
-use crate::format::{Format, ParseError};
-use crate::json::{Fields, JsonError};
-use crate::lines::{self, Record};
+use crate::format::{ParseError, PlanFormat};
+use crate::json::{JsonError, JsonFields};
+use crate::lines::{self, JsonlRecord};
 use crate::plan::{
-    Id, Issue, Kill, KillReason, Plan, PlanConfig, Priority, SpecAccepted, SpecEntry, State, Task,
-    Tombstone, TombstoneKind,
+    AcceptedSpec, Id, Issue, KillReason, KilledRun, Plan, PlanConfig, Priority, SpecEntry, Task,
+    TaskState, Tombstone, TombstoneKind,
 };
 
-type Read<T> = Result<T, JsonError>;
+type RecordResult<T> = Result<T, JsonError>;
 
 pub(super) fn plan(text: &str) -> Result<Plan, ParseError> {
-    let mut plan = Plan::empty(Format::Jsonl);
+    let mut plan = Plan::empty(PlanFormat::Jsonl);
     for record in lines::records(text) {
         take(&mut plan, text, &record?).map_err(|e| e.in_text(text))?;
     }
     Ok(plan)
 }
 
-pub(super) fn take(plan: &mut Plan, text: &str, record: &Record<'_>) -> Read<()> {
-    let fields = Fields::new(text, &record.node)?;
+pub(super) fn take(plan: &mut Plan, text: &str, record: &JsonlRecord<'_>) -> RecordResult<()> {
+    let fields = JsonFields::new(text, &record.node)?;
     let line = record.line.number;
     match record.kind.as_ref() {
         "task" => plan.tasks.push(task(&fields, line)?),
         "issue" => plan.issues.push(issue(&fields, line)?),
         "accept" if fields.get("id").is_none() && fields.get("spec").is_some() => {
-            plan.accepted_specs.push(SpecAccepted {
+            plan.accepted_specs.push(AcceptedSpec {
                 spec: fields.required("spec")?.into_owned(),
                 at: fields.string("at")?,
             });
@@ -51,7 +51,7 @@ pub(super) fn take(plan: &mut Plan, text: &str, record: &Record<'_>) -> Read<()>
     Ok(())
 }
 
-fn task(fields: &Fields<'_, '_>, line: usize) -> Read<Task> {
+fn task(fields: &JsonFields<'_, '_>, line: usize) -> RecordResult<Task> {
     Ok(Task {
         id: id(fields)?,
         name: fields.required("name")?.into_owned(),
@@ -78,7 +78,7 @@ fn task(fields: &Fields<'_, '_>, line: usize) -> Read<Task> {
     })
 }
 
-fn issue(fields: &Fields<'_, '_>, line: usize) -> Read<Issue> {
+fn issue(fields: &JsonFields<'_, '_>, line: usize) -> RecordResult<Issue> {
     Ok(Issue {
         id: id(fields)?,
         desc: fields.required("desc")?.into_owned(),
@@ -93,12 +93,12 @@ fn issue(fields: &Fields<'_, '_>, line: usize) -> Read<Issue> {
 /// A tombstone. What it does not say itself is taken from the task it carries.
 fn tombstone(
     text: &str,
-    fields: &Fields<'_, '_>,
+    fields: &JsonFields<'_, '_>,
     kind: TombstoneKind,
     line: usize,
-) -> Read<Tombstone> {
+) -> RecordResult<Tombstone> {
     let carried = match fields.get("task") {
-        Some(node) => Some(Box::new(task(&Fields::new(text, node)?, line)?)),
+        Some(node) => Some(Box::new(task(&JsonFields::new(text, node)?, line)?)),
         None => None,
     };
     Ok(Tombstone {
@@ -115,7 +115,7 @@ fn tombstone(
 }
 
 /// Several config records add up; the last word on each setting counts.
-fn config(config: &mut PlanConfig, fields: &Fields<'_, '_>, line: usize) -> Read<()> {
+fn config(config: &mut PlanConfig, fields: &JsonFields<'_, '_>, line: usize) -> RecordResult<()> {
     config.timeout_ms = fields.u64("timeout_ms")?.or(config.timeout_ms);
     config.max_iterations = fields.u64("max_iterations")?.or(config.max_iterations);
     config.context_warn = fields.f64("context_warn")?.or(config.context_warn);
@@ -125,7 +125,7 @@ fn config(config: &mut PlanConfig, fields: &Fields<'_, '_>, line: usize) -> Read
     Ok(())
 }
 
-fn id(fields: &Fields<'_, '_>) -> Read<Id> {
+fn id(fields: &JsonFields<'_, '_>) -> RecordResult<Id> {
     let id = fields.required("id")?;
     match (id.is_empty(), fields.get("id")) {
         (true, Some(node)) => fields.wrong("id", node, "a word"),
@@ -134,32 +134,32 @@ fn id(fields: &Fields<'_, '_>) -> Read<Id> {
 }
 
 /// A kill is stronger than everything; `blocked` holds only while the task is not claimed done.
-fn state(fields: &Fields<'_, '_>) -> Read<State> {
+fn state(fields: &JsonFields<'_, '_>) -> RecordResult<TaskState> {
     let claimed = fields.word("s", "\"p\" (pending) or \"d\" (done)", |word| match word {
-        "p" => Some(State::Pending),
-        "d" => Some(State::Done),
+        "p" => Some(TaskState::Pending),
+        "d" => Some(TaskState::Done),
         _ => None,
     })?;
     let blocked = fields.string("blocked")?;
     Ok(match (kill(fields)?, claimed, blocked) {
-        (Some(kill), _, _) => State::Killed(kill),
-        (None, Some(State::Done), _) => State::Done,
-        (None, _, Some(reason)) => State::Blocked(reason),
-        (None, _, None) => State::Pending,
+        (Some(kill), _, _) => TaskState::Killed(kill),
+        (None, Some(TaskState::Done), _) => TaskState::Done,
+        (None, _, Some(reason)) => TaskState::Blocked(reason),
+        (None, _, None) => TaskState::Pending,
     })
 }
 
 /// `kill_reason`, or `kill` as older files call it.
-fn kill(fields: &Fields<'_, '_>) -> Read<Option<Kill>> {
+fn kill(fields: &JsonFields<'_, '_>) -> RecordResult<Option<KilledRun>> {
     let log = fields.string("kill_log")?;
     for key in ["kill_reason", "kill"] {
         if let Some(reason) = fields.word(key, "timeout or context_limit", KillReason::from_word)? {
-            return Ok(Some(Kill { reason, log }));
+            return Ok(Some(KilledRun { reason, log }));
         }
     }
     Ok(None)
 }
 
-fn priority(fields: &Fields<'_, '_>, key: &str) -> Read<Option<Priority>> {
+fn priority(fields: &JsonFields<'_, '_>, key: &str) -> RecordResult<Option<Priority>> {
     fields.word(key, "high, medium or low", Priority::from_word)
 }

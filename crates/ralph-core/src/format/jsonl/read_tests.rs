@@ -1,11 +1,11 @@
 //! What the records of plan.jsonl mean, and what is refused.
 
-use super::Jsonl;
-use crate::format::{Codec, Format};
-use crate::plan::{Id, Kill, KillReason, Plan, Priority, State, Task, TombstoneKind};
+use super::JsonlCodec;
+use crate::format::{PlanCodec, PlanFormat};
+use crate::plan::{Id, KillReason, KilledRun, Plan, Priority, Task, TaskState, TombstoneKind};
 
 fn parse(text: &str) -> Plan {
-    Jsonl.parse(text).unwrap()
+    JsonlCodec.parse(text).unwrap()
 }
 
 fn task(members: &str) -> Task {
@@ -15,7 +15,7 @@ fn task(members: &str) -> Task {
 
 /// Line, column and message of the error.
 fn complaint(text: &str) -> (usize, Option<usize>, String) {
-    let error = Jsonl.parse(text).unwrap_err();
+    let error = JsonlCodec.parse(text).unwrap_err();
     (error.line, error.column, error.message)
 }
 
@@ -33,7 +33,7 @@ fn a_task_with_every_field_is_read() {
         id: Id::new("t-a1b2"),
         name: "Add login".into(),
         spec: Some("login.md".into()),
-        state: State::Pending,
+        state: TaskState::Pending,
         notes: Some("n".into()),
         accept: vec!["a".into(), "b".into()],
         deps: vec!["t-0000".into()],
@@ -55,7 +55,7 @@ fn a_task_with_every_field_is_read() {
     };
     let plan = parse(text);
     assert_eq!(plan.tasks, [expected]);
-    assert_eq!(plan.format, Format::Jsonl);
+    assert_eq!(plan.format, PlanFormat::Jsonl);
 }
 
 #[test]
@@ -74,11 +74,11 @@ fn one_criterion_may_be_a_string() {
 #[test]
 fn states_follow_the_table() {
     let timeout = |log: Option<&str>| {
-        State::Killed(Kill { reason: KillReason::Timeout, log: log.map(str::to_owned) })
+        TaskState::Killed(KilledRun { reason: KillReason::Timeout, log: log.map(str::to_owned) })
     };
-    assert_eq!(task(r#","s":"p""#).state, State::Pending);
-    assert_eq!(task(r#","s":"d""#).state, State::Done);
-    assert_eq!(task(r#","s":"p","blocked":"no key""#).state, State::Blocked("no key".into()));
+    assert_eq!(task(r#","s":"p""#).state, TaskState::Pending);
+    assert_eq!(task(r#","s":"d""#).state, TaskState::Done);
+    assert_eq!(task(r#","s":"p","blocked":"no key""#).state, TaskState::Blocked("no key".into()));
     assert_eq!(task(r#","s":"p","kill_reason":"timeout""#).state, timeout(None));
     assert_eq!(
         task(r#","kill":"timeout","kill_log":"build/x.log""#).state,
@@ -89,7 +89,7 @@ fn states_follow_the_table() {
         timeout(None),
         "a kill is stronger"
     );
-    assert_eq!(task(r#","s":"d","blocked":"old""#).state, State::Done);
+    assert_eq!(task(r#","s":"d","blocked":"old""#).state, TaskState::Done);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn issues_are_read() {
     assert_eq!(plan.issues[0].desc, "why?");
     assert_eq!(plan.issues[0].priority, Some(Priority::Low));
     assert_eq!(plan.issues[0].created_from, Some("t-1".into()));
-    let kill = Kill { reason: KillReason::ContextLimit, log: Some("l".into()) };
+    let kill = KilledRun { reason: KillReason::ContextLimit, log: Some("l".into()) };
     assert_eq!((plan.issues[1].kill.clone(), plan.issues[1].line), (Some(kill), 2));
 }
 
@@ -159,7 +159,7 @@ fn stage_note_and_unknown_records_decide_nothing_and_the_unknown_are_named() {
     let text =
         "{\"t\":\"stage\",\"stage\":\"COMPLETE\"}\n{\"t\":\"note\",\"id\":7}\n{\"t\":\"weird\"}\n";
     let unknown_records = ["weird".to_owned()].into();
-    assert_eq!(parse(text), Plan { unknown_records, ..Plan::empty(Format::Jsonl) });
+    assert_eq!(parse(text), Plan { unknown_records, ..Plan::empty(PlanFormat::Jsonl) });
 }
 
 #[test]
@@ -223,18 +223,18 @@ fn a_damaged_line_in_the_middle_loses_nothing_silently() {
 
 #[test]
 fn fresh_ids_have_the_style_of_the_format() {
-    let plan = Plan::empty(Format::Jsonl);
+    let plan = Plan::empty(PlanFormat::Jsonl);
     let mut words = ["aaaa", "bbbb"].into_iter().map(str::to_owned).cycle();
     let mut random = || words.next().unwrap();
     let taken = |id: &Id| id.as_str() == "t-aaaa";
-    assert_eq!(Jsonl.fresh_id(&plan, None, &taken, &mut random), Id::new("t-bbbb"));
+    assert_eq!(JsonlCodec.fresh_id(&plan, None, &taken, &mut random), Id::new("t-bbbb"));
     let crowded = |id: &Id| id.as_str().len() < 12;
-    assert_eq!(Jsonl.fresh_id(&plan, None, &crowded, &mut random).as_str().len(), 12);
+    assert_eq!(JsonlCodec.fresh_id(&plan, None, &crowded, &mut random).as_str().len(), 12);
     assert_eq!(super::fresh_issue_id(&|_| false, &mut || "x1y2".into()), Id::new("i-x1y2"));
 }
 
 #[test]
 fn a_new_plan_is_an_empty_file() {
-    assert_eq!(Jsonl.empty("title", "2026-01-01T00:00:00Z"), "");
-    assert_eq!(parse(""), Plan::empty(Format::Jsonl));
+    assert_eq!(JsonlCodec.empty("title", "2026-01-01T00:00:00Z"), "");
+    assert_eq!(parse(""), Plan::empty(PlanFormat::Jsonl));
 }

@@ -2,26 +2,26 @@
 
 use serde_json::{Map, Value};
 
-use crate::plan::{Id, Issue, Kill, State, Task};
+use crate::plan::{Id, Issue, KilledRun, Task, TaskState};
 
 /// A member of a record; `None` is not written.
-pub(super) type Member = (&'static str, Option<Value>);
+pub(super) type RecordMember = (&'static str, Option<Value>);
 
 /// The members of a record in the order in which they are written.
-pub(super) type Members = Vec<Member>;
+pub(super) type RecordMembers = Vec<RecordMember>;
 
 /// The members that together say where a task stands.
 pub(super) const STATE_KEYS: [&str; 4] = ["s", "blocked", "kill_reason", "kill_log"];
 
 /// The members of a live task. `Running` is only known while ralph runs, so it is written as
 /// pending, and so are the states that a live task cannot have.
-pub(super) fn task(task: &Task) -> Members {
+pub(super) fn task(task: &Task) -> RecordMembers {
     let (s, blocked, kill) = match &task.state {
-        State::Done => ("d", None, None),
-        State::Blocked(reason) => ("p", Some(reason.as_str().into()), None),
-        State::Killed(kill) => ("p", None, Some(kill)),
-        State::Pending | State::Running => ("p", None, None),
-        State::Accepted | State::Failed(_) | State::Skipped => ("p", None, None),
+        TaskState::Done => ("d", None, None),
+        TaskState::Blocked(reason) => ("p", Some(reason.as_str().into()), None),
+        TaskState::Killed(kill) => ("p", None, Some(kill)),
+        TaskState::Pending | TaskState::Running => ("p", None, None),
+        TaskState::Accepted | TaskState::Failed(_) | TaskState::Skipped => ("p", None, None),
     };
     vec![
         ("t", Some("task".into())),
@@ -53,7 +53,7 @@ pub(super) fn task(task: &Task) -> Members {
 }
 
 /// Return the members of an issue's record.
-pub(super) fn issue(issue: &Issue) -> Members {
+pub(super) fn issue(issue: &Issue) -> RecordMembers {
     vec![
         ("t", Some("issue".into())),
         ("id", Some(issue.id.as_str().into())),
@@ -67,7 +67,7 @@ pub(super) fn issue(issue: &Issue) -> Members {
 }
 
 /// The start of a tombstone: what happened to which task.
-pub(super) fn tombstone(kind: &str, task: &Task) -> Members {
+pub(super) fn tombstone(kind: &str, task: &Task) -> RecordMembers {
     vec![
         ("t", Some(kind.into())),
         ("id", Some(task.id.as_str().into())),
@@ -76,13 +76,13 @@ pub(super) fn tombstone(kind: &str, task: &Task) -> Members {
 }
 
 /// Members as a compact record without its line end.
-pub(super) fn record(members: Members) -> String {
+pub(super) fn record(members: RecordMembers) -> String {
     let present = members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
     Value::Object(present.collect::<Map<_, _>>()).to_string()
 }
 
 /// The same with a task in it, byte for byte as it stood in the file.
-pub(super) fn record_with_task(members: Members, task: &str) -> String {
+pub(super) fn record_with_task(members: RecordMembers, task: &str) -> String {
     let mut record = record(members);
     record.pop();
     format!("{record},\"task\":{task}}}")
@@ -107,6 +107,6 @@ fn one_or_more(items: &[String]) -> Option<Value> {
     }
 }
 
-fn kill_log(kill: Option<&Kill>) -> Option<Value> {
+fn kill_log(kill: Option<&KilledRun>) -> Option<Value> {
     text(kill?.log.as_ref())
 }

@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use super::doc::{Doc, Kind};
+use super::doc::{ProgressDoc, ProgressSectionKind};
 use super::lines;
-use super::wanted::Wanted;
+use super::wanted::TaskContent;
 use crate::text::Splice;
 
 /// A new task and its place.
-pub(super) struct Addition {
-    pub(super) wanted: Wanted,
+pub(super) struct TaskAddition {
+    pub(super) wanted: TaskContent,
     /// Byte offset in the old text at which the task is inserted.
     pub(super) at: usize,
     /// Index of this task among the tasks that the batch adds.
     pub(super) nth: usize,
-    place: Place,
+    place: AdditionPlace,
 }
 
 /// A place for new tasks; of several at the same offset the smaller one comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum AdditionPlace {
     /// Right after the task with this index, in the same list.
     After(usize),
     /// Into the region with this index, which has no task yet.
@@ -31,22 +31,22 @@ enum Place {
 }
 
 /// The new tasks of a batch.
-pub(super) struct Additions<'d> {
-    doc: &'d Doc<'d>,
+pub(super) struct TaskAdditions<'d> {
+    doc: &'d ProgressDoc<'d>,
     /// The last region of each phase.
     regions: BTreeMap<Option<&'d str>, usize>,
     /// The phases to be made, in order.
     phases: Vec<String>,
     phase_index: BTreeMap<String, usize>,
     end: usize,
-    all: Vec<Addition>,
+    all: Vec<TaskAddition>,
 }
 
-impl<'d> Additions<'d> {
-    pub(super) fn new(doc: &'d Doc<'d>) -> Self {
-        let end = match doc.section(Kind::Tasks) {
+impl<'d> TaskAdditions<'d> {
+    pub(super) fn new(doc: &'d ProgressDoc<'d>) -> Self {
+        let end = match doc.section(ProgressSectionKind::Tasks) {
             Some(section) => doc.content_end(section.body.clone()),
-            None => doc.place_for(Kind::Tasks),
+            None => doc.place_for(ProgressSectionKind::Tasks),
         };
         let regions = doc.regions.iter().enumerate().map(|(n, r)| (r.phase.as_deref(), n));
         Self {
@@ -64,36 +64,38 @@ impl<'d> Additions<'d> {
     }
 
     /// One more task: after `anchor`, else at the end of its phase.
-    pub(super) fn push(&mut self, wanted: Wanted, anchor: Option<usize>) {
+    pub(super) fn push(&mut self, wanted: TaskContent, anchor: Option<usize>) {
         let region = self.regions.get(&wanted.phase.as_deref()).copied();
         let last = region.and_then(|r| self.doc.regions[r].tasks.clone().next_back());
         let place = match (anchor.or(last), region) {
-            (Some(task), _) => Place::After(task),
-            (None, Some(region)) => Place::Into(region),
+            (Some(task), _) => AdditionPlace::After(task),
+            (None, Some(region)) => AdditionPlace::Into(region),
             (None, None) => self.new_place(wanted.phase.as_deref()),
         };
         let at = match place {
-            Place::After(task) => self.doc.tasks[task].item.end,
-            Place::Into(region) => self.doc.content_end(self.doc.regions[region].body.clone()),
-            Place::Unphased | Place::Phase(_) => self.end,
+            AdditionPlace::After(task) => self.doc.tasks[task].item.end,
+            AdditionPlace::Into(region) => {
+                self.doc.content_end(self.doc.regions[region].body.clone())
+            }
+            AdditionPlace::Unphased | AdditionPlace::Phase(_) => self.end,
         };
-        self.all.push(Addition { wanted, at, nth: self.all.len(), place });
+        self.all.push(TaskAddition { wanted, at, nth: self.all.len(), place });
     }
 
-    fn new_place(&mut self, phase: Option<&str>) -> Place {
-        let Some(phase) = phase else { return Place::Unphased };
+    fn new_place(&mut self, phase: Option<&str>) -> AdditionPlace {
+        let Some(phase) = phase else { return AdditionPlace::Unphased };
         if let Some(&n) = self.phase_index.get(phase) {
-            return Place::Phase(n);
+            return AdditionPlace::Phase(n);
         }
         let n = self.phases.len();
         self.phases.push(phase.to_owned());
         self.phase_index.insert(phase.to_owned(), n);
-        Place::Phase(n)
+        AdditionPlace::Phase(n)
     }
 
     /// The new tasks in file order.
-    pub(super) fn in_order(&self) -> Vec<&Addition> {
-        let mut all: Vec<&Addition> = self.all.iter().collect();
+    pub(super) fn in_order(&self) -> Vec<&TaskAddition> {
+        let mut all: Vec<&TaskAddition> = self.all.iter().collect();
         all.sort_by_key(|a| (a.at, a.place, a.nth));
         all
     }
@@ -105,12 +107,12 @@ impl<'d> Additions<'d> {
         for group in self.in_order().chunk_by(|a, b| a.place == b.place) {
             let (text, at) = (self.doc.text, group[0].at);
             match group[0].place {
-                Place::After(task) => {
+                AdditionPlace::After(task) => {
                     splices.push(lines::insert(text, at, &self.siblings(task, group)))
                 }
-                Place::Into(_) => splices.push(lines::insert_block(text, at, &list(group))),
-                Place::Unphased => fresh.extend(list(group)),
-                Place::Phase(n) => {
+                AdditionPlace::Into(_) => splices.push(lines::insert_block(text, at, &list(group))),
+                AdditionPlace::Unphased => fresh.extend(list(group)),
+                AdditionPlace::Phase(n) => {
                     if !fresh.is_empty() {
                         fresh.push(String::new());
                     }
@@ -120,8 +122,8 @@ impl<'d> Additions<'d> {
             }
         }
         if !fresh.is_empty() {
-            if self.doc.section(Kind::Tasks).is_none() {
-                fresh.splice(0..0, [Kind::Tasks.heading(), String::new()]);
+            if self.doc.section(ProgressSectionKind::Tasks).is_none() {
+                fresh.splice(0..0, [ProgressSectionKind::Tasks.heading(), String::new()]);
             }
             splices.push(lines::insert_block(self.doc.text, self.end, &fresh));
         }
@@ -129,14 +131,14 @@ impl<'d> Additions<'d> {
     }
 
     /// Tasks in the style of the one with index `task`, numbered on if that is numbered.
-    fn siblings(&self, task: usize, group: &[&Addition]) -> Vec<String> {
+    fn siblings(&self, task: usize, group: &[&TaskAddition]) -> Vec<String> {
         let (text, span) = (self.doc.text, &self.doc.tasks[task]);
         let margin = lines::at(text, lines::line_start(text, span.item.start)..span.item.start);
         let margin = lines::blank_out(margin);
         let bullet = lines::at(text, span.lead.clone());
         let rest = bullet.trim_start_matches(|c: char| c.is_ascii_digit());
         let number: Option<u64> = lines::at(bullet, 0..bullet.len() - rest.len()).parse().ok();
-        let render = |(n, addition): (u64, &&Addition)| {
+        let render = |(n, addition): (u64, &&TaskAddition)| {
             let number = number.map(|first| (first + n).to_string()).unwrap_or_default();
             let lead = format!("{margin}{number}{rest}");
             task_lines(&addition.wanted, &lead)
@@ -146,11 +148,11 @@ impl<'d> Additions<'d> {
 }
 
 /// Tasks as a list of its own.
-fn list(group: &[&Addition]) -> Vec<String> {
+fn list(group: &[&TaskAddition]) -> Vec<String> {
     group.iter().flat_map(|a| task_lines(&a.wanted, "- ")).collect()
 }
 
-fn task_lines(wanted: &Wanted, lead: &str) -> Vec<String> {
+fn task_lines(wanted: &TaskContent, lead: &str) -> Vec<String> {
     let body = wanted.body(&lines::blank_out(lead));
     [wanted.line(lead)].into_iter().chain(body).collect()
 }

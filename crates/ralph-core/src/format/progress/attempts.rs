@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::doc::{Doc, Kind, words};
+use super::doc::{ProgressDoc, ProgressSectionKind, words};
 use super::{ident, lines, tasks};
 use crate::plan::Id;
 
 /// One entry of the section Recent Attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attempt {
+pub struct RecentAttempt {
     /// The iteration it was made in.
     pub iteration: u32,
     pub tried: String,
@@ -20,14 +20,14 @@ pub struct Attempt {
 
 /// Verdict of an entry on the task that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum EntryVerdict {
     Skipped,
     Failed,
     Rejected,
     Retry,
 }
 
-impl Verdict {
+impl EntryVerdict {
     const ALL: [Self; 4] = [Self::Skipped, Self::Failed, Self::Rejected, Self::Retry];
 
     fn word(self) -> &'static str {
@@ -46,17 +46,17 @@ impl Verdict {
 }
 
 /// A verdict on a task, as an entry carries it.
-pub(super) struct Mark {
+pub(super) struct VerdictMark {
     pub(super) id: Id,
-    verdict: Verdict,
+    verdict: EntryVerdict,
     reason: Option<String>,
 }
 
-impl Mark {
+impl VerdictMark {
     /// The mark in `attempt`: `tried` begins with a task's id and `result` with a verdict.
-    pub(super) fn of(attempt: &Attempt) -> Option<Self> {
+    pub(super) fn of(attempt: &RecentAttempt) -> Option<Self> {
         let id = Id::new(ident::leading_id(&attempt.tried)?);
-        let (verdict, rest) = Verdict::ALL
+        let (verdict, rest) = EntryVerdict::ALL
             .into_iter()
             .find_map(|v| Some((v, attempt.result.strip_prefix(v.word())?)))?;
         let rest = rest.trim_start();
@@ -73,11 +73,11 @@ impl Mark {
 pub(super) fn marking(
     iteration: u32,
     (id, name): (&Id, &str),
-    verdict: Verdict,
+    verdict: EntryVerdict,
     reason: Option<&str>,
-) -> Attempt {
+) -> RecentAttempt {
     let reason = reason.map(lines::one_line).filter(|r| !r.is_empty());
-    Attempt {
+    RecentAttempt {
         iteration,
         tried: format!("{id} — {name}"),
         result: match reason {
@@ -89,17 +89,17 @@ pub(super) fn marking(
 }
 
 /// Entry of Recent Attempts with its place in the text.
-pub(super) struct Entry {
-    pub(super) attempt: Attempt,
-    pub(super) mark: Option<Mark>,
+pub(super) struct AttemptEntry {
+    pub(super) attempt: RecentAttempt,
+    pub(super) mark: Option<VerdictMark>,
     /// From its heading to its last line.
     pub(super) range: Range<usize>,
     pub(super) tried_at: usize,
 }
 
-pub(super) fn entries(doc: &Doc<'_>) -> Vec<Entry> {
+pub(super) fn entries(doc: &ProgressDoc<'_>) -> Vec<AttemptEntry> {
     let mut entries = Vec::new();
-    for section in doc.all(Kind::Attempts) {
+    for section in doc.all(ProgressSectionKind::Attempts) {
         let inner = doc.outline.headings.get(section.headings.clone()).unwrap_or_default();
         let ends = inner.iter().skip(1).map(|h| h.range.start).chain([section.body.end]);
         for (heading, end) in inner.iter().zip(ends) {
@@ -119,8 +119,8 @@ fn iteration(title: &str) -> Option<u32> {
     number.split(' ').next()?.parse().ok()
 }
 
-fn entry(doc: &Doc<'_>, iteration: u32, range: Range<usize>) -> Entry {
-    let mut attempt = Attempt { iteration, ..Attempt::default() };
+fn entry(doc: &ProgressDoc<'_>, iteration: u32, range: Range<usize>) -> AttemptEntry {
+    let mut attempt = RecentAttempt { iteration, ..RecentAttempt::default() };
     let mut tried_at = range.start;
     for item in doc.outline.items.get(doc.outline.items_in(&range)).unwrap_or_default() {
         let value = |label| tasks::labelled(doc.text, item, label);
@@ -135,10 +135,10 @@ fn entry(doc: &Doc<'_>, iteration: u32, range: Range<usize>) -> Entry {
             attempt.next = Some(lines::one_line(lines::at(doc.text, value)));
         }
     }
-    Entry { mark: Mark::of(&attempt), attempt, range, tried_at }
+    AttemptEntry { mark: VerdictMark::of(&attempt), attempt, range, tried_at }
 }
 
-pub(super) fn render(attempt: &Attempt) -> Vec<String> {
+pub(super) fn render(attempt: &RecentAttempt) -> Vec<String> {
     let field = |label: &str, value: &str| {
         format!("- {label}: {}", lines::one_line(value)).trim_end().to_owned()
     };
@@ -152,13 +152,13 @@ pub(super) fn render(attempt: &Attempt) -> Vec<String> {
 }
 
 /// Several entries as lines, blank lines between them.
-pub(super) fn render_all(attempts: &[Attempt]) -> Vec<String> {
+pub(super) fn render_all(attempts: &[RecentAttempt]) -> Vec<String> {
     attempts.iter().map(render).collect::<Vec<_>>().join(&String::new())
 }
 
 /// Summary of all entries about one task.
-pub(super) struct History<'e> {
-    pub(super) newest: Verdict,
+pub(super) struct MarkHistory<'e> {
+    pub(super) newest: EntryVerdict,
     /// Why, as the newest mark says.
     pub(super) reason: Option<&'e str>,
     /// Rejections since the task was last retried or started over.
@@ -168,17 +168,18 @@ pub(super) struct History<'e> {
 }
 
 /// Summarize the entries by task. The last entry in the file is the newest.
-pub(super) fn histories(entries: &[Entry]) -> BTreeMap<&Id, History<'_>> {
-    let mut histories: BTreeMap<&Id, History<'_>> = BTreeMap::new();
+pub(super) fn histories(entries: &[AttemptEntry]) -> BTreeMap<&Id, MarkHistory<'_>> {
+    let mut histories: BTreeMap<&Id, MarkHistory<'_>> = BTreeMap::new();
     for mark in entries.iter().filter_map(|e| e.mark.as_ref()) {
-        let fresh = History { newest: mark.verdict, reason: None, rejections: 0, rejected: None };
+        let fresh =
+            MarkHistory { newest: mark.verdict, reason: None, rejections: 0, rejected: None };
         let history = histories.entry(&mark.id).or_insert(fresh);
-        if mark.verdict == Verdict::Retry || starts_over(history.newest, mark.verdict) {
+        if mark.verdict == EntryVerdict::Retry || starts_over(history.newest, mark.verdict) {
             (history.rejections, history.rejected) = (0, None);
         }
         history.newest = mark.verdict;
         history.reason = mark.reason.as_deref();
-        if mark.verdict == Verdict::Rejected {
+        if mark.verdict == EntryVerdict::Rejected {
             history.rejections += 1;
             history.rejected = mark.reason.as_deref();
         }
@@ -187,24 +188,24 @@ pub(super) fn histories(entries: &[Entry]) -> BTreeMap<&Id, History<'_>> {
 }
 
 /// A task that was given up and is rejected again has begun anew in between.
-fn starts_over(before: Verdict, now: Verdict) -> bool {
-    before.is_final() && now == Verdict::Rejected
+fn starts_over(before: EntryVerdict, now: EntryVerdict) -> bool {
+    before.is_final() && now == EntryVerdict::Rejected
 }
 
 /// Return for each of `marks` (oldest first) whether its entry must stay in the file.
 ///
 /// An entry must stay if its task would change state or count of rejections without it. `is_open`
 /// returns whether a task's box is not ticked.
-pub(super) fn needed(marks: &[Option<&Mark>], is_open: impl Fn(&Id) -> bool) -> Vec<bool> {
+pub(super) fn needed(marks: &[Option<&VerdictMark>], is_open: impl Fn(&Id) -> bool) -> Vec<bool> {
     let mut needed = vec![false; marks.len()];
     // The verdict that still speaks for each task, walking from the newest mark to the oldest.
-    let mut speaking: BTreeMap<&Id, Option<Verdict>> = BTreeMap::new();
+    let mut speaking: BTreeMap<&Id, Option<EntryVerdict>> = BTreeMap::new();
     for (mark, needed) in marks.iter().zip(&mut needed).rev() {
         let Some(mark) = mark else { continue };
         let speaks = speaking.get(&mark.id).copied();
         let goes_on = match (speaks, mark.verdict) {
-            (None, verdict) => verdict != Verdict::Retry && is_open(&mark.id),
-            (Some(Some(Verdict::Rejected)), Verdict::Rejected) => true,
+            (None, verdict) => verdict != EntryVerdict::Retry && is_open(&mark.id),
+            (Some(Some(EntryVerdict::Rejected)), EntryVerdict::Rejected) => true,
             _ => false,
         };
         *needed = goes_on;

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use super::attempts::{self, Entry};
+use super::attempts::{self, AttemptEntry};
 use super::lines;
-use super::outline::{self, Outline};
+use super::outline::{self, MarkdownOutline};
 use super::tasks::{self, TaskSpan};
 use crate::format::ParseError;
 use crate::text::position;
 
 /// The sections of a progress file, in the order in which they are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum ProgressSectionKind {
     Status,
     Analysis,
     Tasks,
@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Log,
 }
 
-impl Kind {
+impl ProgressSectionKind {
     pub(super) const ALL: [Self; 7] = [
         Self::Status,
         Self::Analysis,
@@ -63,8 +63,8 @@ pub(super) fn words(title: &str) -> String {
 }
 
 /// One `## …` with what stands under it.
-pub(super) struct Section {
-    pub(super) kind: Option<Kind>,
+pub(super) struct ProgressSection {
+    pub(super) kind: Option<ProgressSectionKind>,
     pub(super) start: usize,
     /// From the line below the heading to the next heading of its level or above.
     pub(super) body: Range<usize>,
@@ -73,30 +73,30 @@ pub(super) struct Section {
 }
 
 /// A part of a Tasks section: what stands under one phase heading, or before the first.
-pub(super) struct Region {
+pub(super) struct PhaseRegion {
     pub(super) phase: Option<String>,
     pub(super) body: Range<usize>,
     pub(super) tasks: Range<usize>,
 }
 
-pub(super) struct Doc<'t> {
+pub(super) struct ProgressDoc<'t> {
     pub(super) text: &'t str,
-    pub(super) outline: Outline,
+    pub(super) outline: MarkdownOutline,
     pub(super) title: Option<String>,
-    pub(super) sections: Vec<Section>,
-    pub(super) regions: Vec<Region>,
+    pub(super) sections: Vec<ProgressSection>,
+    pub(super) regions: Vec<PhaseRegion>,
     pub(super) tasks: Vec<TaskSpan>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<AttemptEntry>,
 }
 
-impl<'t> Doc<'t> {
+impl<'t> ProgressDoc<'t> {
     pub(super) fn read(text: &'t str) -> Result<Self, ParseError> {
         check_text(text)?;
-        let outline = Outline::of(text);
+        let outline = MarkdownOutline::of(text);
         let sections = sections(text, &outline);
         let title = outline.headings.iter().find(|h| h.level == 1).map(|h| h.title.as_str());
         let is_titled = title.is_some_and(|t| progress_name(t).is_some());
-        if !is_titled && !sections.iter().any(|s| s.kind == Some(Kind::Tasks)) {
+        if !is_titled && !sections.iter().any(|s| s.kind == Some(ProgressSectionKind::Tasks)) {
             return Err(ParseError::new(
                 1,
                 "this is not a progress file: it needs a title `# Progress: <name>` \
@@ -120,12 +120,15 @@ impl<'t> Doc<'t> {
     }
 
     /// The section of this kind that edits go to: the last one.
-    pub(super) fn section(&self, kind: Kind) -> Option<&Section> {
+    pub(super) fn section(&self, kind: ProgressSectionKind) -> Option<&ProgressSection> {
         self.all(kind).last()
     }
 
     /// Return all sections of this kind, in file order.
-    pub(super) fn all(&self, kind: Kind) -> impl DoubleEndedIterator<Item = &Section> {
+    pub(super) fn all(
+        &self,
+        kind: ProgressSectionKind,
+    ) -> impl DoubleEndedIterator<Item = &ProgressSection> {
         self.sections.iter().filter(move |s| s.kind == Some(kind))
     }
 
@@ -149,9 +152,9 @@ impl<'t> Doc<'t> {
     ///
     /// The section goes below its predecessor in the usual order, otherwise above its successor,
     /// otherwise to the end of the file.
-    pub(super) fn place_for(&self, kind: Kind) -> usize {
-        let (before, after): (Vec<Kind>, Vec<Kind>) =
-            Kind::ALL.into_iter().partition(|k| *k < kind);
+    pub(super) fn place_for(&self, kind: ProgressSectionKind) -> usize {
+        let (before, after): (Vec<ProgressSectionKind>, Vec<ProgressSectionKind>) =
+            ProgressSectionKind::ALL.into_iter().partition(|k| *k < kind);
         if let Some(section) = before.into_iter().rev().find_map(|k| self.section(k)) {
             return self.content_end(section.body.clone());
         }
@@ -160,15 +163,15 @@ impl<'t> Doc<'t> {
     }
 
     /// The parts of all Tasks sections, without their tasks.
-    fn bare_regions(&self) -> Vec<Region> {
+    fn bare_regions(&self) -> Vec<PhaseRegion> {
         let mut regions = Vec::new();
-        for section in self.all(Kind::Tasks) {
+        for section in self.all(ProgressSectionKind::Tasks) {
             let inner = self.outline.headings.get(section.headings.clone()).unwrap_or_default();
             let ends = inner.iter().map(|h| h.range.start).chain([section.body.end]);
             let starts = [(None, section.body.start)]
                 .into_iter()
                 .chain(inner.iter().map(|h| (Some(h.title.clone()), h.range.end)));
-            regions.extend(starts.zip(ends).map(|((phase, start), end)| Region {
+            regions.extend(starts.zip(ends).map(|((phase, start), end)| PhaseRegion {
                 phase,
                 body: start..end.max(start),
                 tasks: 0..0,
@@ -199,8 +202,8 @@ fn progress_name(title: &str) -> Option<&str> {
         .then(|| rest.trim_start_matches([':', '-', '–', '—']).trim())
 }
 
-fn sections(text: &str, outline: &Outline) -> Vec<Section> {
-    let mut sections: Vec<Section> = Vec::new();
+fn sections(text: &str, outline: &MarkdownOutline) -> Vec<ProgressSection> {
+    let mut sections: Vec<ProgressSection> = Vec::new();
     let mut open = false;
     for (n, heading) in outline.headings.iter().enumerate() {
         if heading.level > 2 {
@@ -212,8 +215,8 @@ fn sections(text: &str, outline: &Outline) -> Vec<Section> {
         }
         open = heading.level == 2;
         if open {
-            sections.push(Section {
-                kind: Kind::from_title(&heading.title),
+            sections.push(ProgressSection {
+                kind: ProgressSectionKind::from_title(&heading.title),
                 start: heading.range.start,
                 body: heading.range.end..text.len(),
                 headings: n + 1..outline.headings.len(),

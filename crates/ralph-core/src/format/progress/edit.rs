@@ -7,22 +7,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::add::Additions;
-use super::attempts::{self, Attempt, Verdict};
-use super::doc::{Doc, Kind};
-use super::wanted::Wanted;
+use super::add::TaskAdditions;
+use super::attempts::{self, EntryVerdict, RecentAttempt};
+use super::doc::{ProgressDoc, ProgressSectionKind};
+use super::wanted::TaskContent;
 use super::{ident, lines, record, swallowed, unsupported, view};
 use crate::format::EditError;
-use crate::plan::{Edit, Id, Retirement, State, Task};
+use crate::plan::{Id, PlanEdit, Retirement, Task, TaskState};
 use crate::text::{Splice, splice};
 
 /// Return the text after all `edits`.
-pub(super) fn edit(text: &str, edits: &[Edit]) -> Result<String, EditError> {
-    let doc = Doc::read(text)?;
+pub(super) fn edit(text: &str, edits: &[PlanEdit]) -> Result<String, EditError> {
+    let doc = ProgressDoc::read(text)?;
     if edits.is_empty() {
         return Ok(text.to_owned());
     }
-    let mut batch = Batch::new(&doc);
+    let mut batch = ProgressBatch::new(&doc);
     for edit in edits {
         batch.take(edit)?;
     }
@@ -31,40 +31,40 @@ pub(super) fn edit(text: &str, edits: &[Edit]) -> Result<String, EditError> {
 
 /// A task after the batch: one that was there, by index, or an added one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Who {
+enum BatchTask {
     Old(usize),
     New(usize),
 }
 
 /// A verdict to be written to Recent Attempts.
 struct NewMark {
-    who: Who,
-    verdict: Verdict,
+    who: BatchTask,
+    verdict: EntryVerdict,
     reason: Option<String>,
 }
 
-struct Batch<'d> {
-    doc: &'d Doc<'d>,
+struct ProgressBatch<'d> {
+    doc: &'d ProgressDoc<'d>,
     index: BTreeMap<&'d Id, usize>,
     splices: Vec<Splice>,
     /// The names after the batch of the tasks that were there; `None` is deleted.
     names: Vec<Option<String>>,
-    additions: Additions<'d>,
+    additions: TaskAdditions<'d>,
     marks: Vec<NewMark>,
     /// The tasks that were there and that an edit is about.
     touched: BTreeSet<usize>,
     /// The state words that the touched tasks must have in the end.
-    states: BTreeMap<Who, &'static str>,
+    states: BTreeMap<BatchTask, &'static str>,
 }
 
-impl<'d> Batch<'d> {
-    fn new(doc: &'d Doc<'d>) -> Self {
+impl<'d> ProgressBatch<'d> {
+    fn new(doc: &'d ProgressDoc<'d>) -> Self {
         Self {
             doc,
             index: doc.tasks.iter().enumerate().map(|(n, t)| (&t.task.id, n)).collect(),
             splices: Vec::new(),
             names: doc.tasks.iter().map(|t| Some(t.task.name.clone())).collect(),
-            additions: Additions::new(doc),
+            additions: TaskAdditions::new(doc),
             marks: Vec::new(),
             touched: BTreeSet::new(),
             states: BTreeMap::new(),
@@ -82,32 +82,32 @@ impl<'d> Batch<'d> {
         Ok(n)
     }
 
-    fn take(&mut self, edit: &Edit) -> Result<(), EditError> {
+    fn take(&mut self, edit: &PlanEdit) -> Result<(), EditError> {
         match edit {
-            Edit::AddTask { task, after } => self.add(task, after.as_ref()),
-            Edit::UpdateTask(task) => self.update(task),
-            Edit::Retire { id, how, reason, .. } => self.retire(id, *how, reason.clone()),
-            Edit::Reject { id, reason, .. } => {
+            PlanEdit::AddTask { task, after } => self.add(task, after.as_ref()),
+            PlanEdit::UpdateTask(task) => self.update(task),
+            PlanEdit::Retire { id, how, reason, .. } => self.retire(id, *how, reason.clone()),
+            PlanEdit::Reject { id, reason, .. } => {
                 let n = self.touch(id)?;
-                self.set_marks(n, Tick::Open, None);
-                self.mark(Who::Old(n), Verdict::Rejected, Some(reason.clone()));
-                self.states.insert(Who::Old(n), State::Pending.word());
+                self.set_marks(n, CheckboxState::Open, None);
+                self.mark(BatchTask::Old(n), EntryVerdict::Rejected, Some(reason.clone()));
+                self.states.insert(BatchTask::Old(n), TaskState::Pending.word());
                 Ok(())
             }
-            Edit::AddIssue(_) | Edit::UpdateIssue(_) | Edit::RemoveIssue(_) => {
+            PlanEdit::AddIssue(_) | PlanEdit::UpdateIssue(_) | PlanEdit::RemoveIssue(_) => {
                 Err(unsupported("issues"))
             }
-            Edit::UseSpec(_) | Edit::AcceptSpec { .. } => Err(unsupported("specs")),
+            PlanEdit::UseSpec(_) | PlanEdit::AcceptSpec { .. } => Err(unsupported("specs")),
         }
     }
 
     fn add(&mut self, task: &Task, after: Option<&Id>) -> Result<(), EditError> {
-        let wanted = Wanted::of(task)?;
+        let wanted = TaskContent::of(task)?;
         let anchor = after.map(|id| self.find(id)).transpose()?;
-        let who = Who::New(self.additions.len());
+        let who = BatchTask::New(self.additions.len());
         match &wanted.state {
-            State::Failed(reason) => self.mark(who, Verdict::Failed, reason.clone()),
-            State::Skipped => self.mark(who, Verdict::Skipped, None),
+            TaskState::Failed(reason) => self.mark(who, EntryVerdict::Failed, reason.clone()),
+            TaskState::Skipped => self.mark(who, EntryVerdict::Skipped, None),
             _ => {}
         }
         self.states.insert(who, wanted.state.word());
@@ -118,9 +118,9 @@ impl<'d> Batch<'d> {
     fn retire(&mut self, id: &Id, how: Retirement, why: Option<String>) -> Result<(), EditError> {
         let n = self.touch(id)?;
         match how {
-            Retirement::Accepted => self.set_state(n, &State::Accepted, None),
-            Retirement::Failed => self.set_state(n, &State::Failed(None), why),
-            Retirement::Skipped => self.set_state(n, &State::Skipped, why),
+            Retirement::Accepted => self.set_state(n, &TaskState::Accepted, None),
+            Retirement::Failed => self.set_state(n, &TaskState::Failed(None), why),
+            Retirement::Skipped => self.set_state(n, &TaskState::Skipped, why),
             Retirement::Deleted => {
                 self.splices.push(self.removal(n));
                 self.names[n] = None;
@@ -147,10 +147,10 @@ impl<'d> Batch<'d> {
 
     fn update(&mut self, task: &Task) -> Result<(), EditError> {
         let n = self.touch(&task.id)?;
-        if let State::Killed(_) = task.state {
+        if let TaskState::Killed(_) = task.state {
             return Err(unsupported("killed tasks"));
         }
-        let wanted = Wanted::of(task)?;
+        let wanted = TaskContent::of(task)?;
         let old = &self.doc.tasks[n].task;
         let same_body = wanted.notes == old.notes && wanted.accept == old.accept;
         let fresh_start = task.retries == 0 && old.retries > 0;
@@ -163,14 +163,14 @@ impl<'d> Batch<'d> {
         }
         if wanted.state != old.state {
             let why = match &wanted.state {
-                State::Failed(reason) => reason.clone(),
+                TaskState::Failed(reason) => reason.clone(),
                 _ => None,
             };
             self.set_state(n, &wanted.state, why);
         }
-        let marked = self.marks.last().is_some_and(|m| m.who == Who::Old(n));
+        let marked = self.marks.last().is_some_and(|m| m.who == BatchTask::Old(n));
         if fresh_start && !marked {
-            self.mark(Who::Old(n), Verdict::Retry, None);
+            self.mark(BatchTask::Old(n), EntryVerdict::Retry, None);
         }
         let changed = wanted.name != old.name || !same_body || wanted.state != old.state;
         match wanted.field_without_a_place(task, old) {
@@ -180,28 +180,30 @@ impl<'d> Batch<'d> {
     }
 
     /// Put the task into `state`, whatever it takes.
-    fn set_state(&mut self, n: usize, state: &State, why: Option<String>) {
-        let given_up = self.doc.tasks[n].verdict.is_some_and(Verdict::is_final);
+    fn set_state(&mut self, n: usize, state: &TaskState, why: Option<String>) {
+        let given_up = self.doc.tasks[n].verdict.is_some_and(EntryVerdict::is_final);
         let verdict = match state {
-            State::Failed(_) => Some(Verdict::Failed),
-            State::Skipped => Some(Verdict::Skipped),
-            State::Accepted => None,
-            _ => given_up.then_some(Verdict::Retry),
+            TaskState::Failed(_) => Some(EntryVerdict::Failed),
+            TaskState::Skipped => Some(EntryVerdict::Skipped),
+            TaskState::Accepted => None,
+            _ => given_up.then_some(EntryVerdict::Retry),
         };
-        let tick = if *state == State::Accepted { Tick::Ticked } else { Tick::Open };
-        let blocked = if let State::Blocked(reason) = state { Some(reason.as_str()) } else { None };
+        let tick =
+            if *state == TaskState::Accepted { CheckboxState::Ticked } else { CheckboxState::Open };
+        let blocked =
+            if let TaskState::Blocked(reason) = state { Some(reason.as_str()) } else { None };
         self.set_marks(n, tick, blocked);
         if let Some(verdict) = verdict {
-            self.mark(Who::Old(n), verdict, why);
+            self.mark(BatchTask::Old(n), verdict, why);
         }
-        self.states.insert(Who::Old(n), state.word());
+        self.states.insert(BatchTask::Old(n), state.word());
     }
 
     /// Make the box and the `[BLOCKED]` mark say this.
-    fn set_marks(&mut self, n: usize, tick: Tick, blocked: Option<&str>) {
+    fn set_marks(&mut self, n: usize, tick: CheckboxState, blocked: Option<&str>) {
         let span = &self.doc.tasks[n];
-        if span.ticked != (tick == Tick::Ticked) {
-            let mark = if tick == Tick::Ticked { "x" } else { " " };
+        if span.ticked != (tick == CheckboxState::Ticked) {
+            let mark = if tick == CheckboxState::Ticked { "x" } else { " " };
             self.splices.push(Splice::replace(span.tick.clone(), mark));
         }
         let mark = blocked.map(super::wanted::blocked_mark).unwrap_or_default();
@@ -211,7 +213,7 @@ impl<'d> Batch<'d> {
     }
 
     /// Make notes and criteria what is wanted, touching the notes only if they change.
-    fn set_body(&mut self, n: usize, wanted: &Wanted) {
+    fn set_body(&mut self, n: usize, wanted: &TaskContent) {
         let (text, span) = (self.doc.text, &self.doc.tasks[n]);
         let indent = span.indent(text);
         if wanted.notes != span.task.notes {
@@ -229,7 +231,7 @@ impl<'d> Batch<'d> {
         self.splices.push(lines::insert(text, span.item.end, &new));
     }
 
-    fn mark(&mut self, who: Who, verdict: Verdict, reason: Option<String>) {
+    fn mark(&mut self, who: BatchTask, verdict: EntryVerdict, reason: Option<String>) {
         self.marks.push(NewMark { who, verdict, reason });
     }
 
@@ -240,18 +242,18 @@ impl<'d> Batch<'d> {
         self.rename_in_attempts(&after);
         self.write_marks(&after);
         let new = splice(self.doc.text, std::mem::take(&mut self.splices))?;
-        let read = Doc::read(&new).map_err(|_| swallowed())?;
+        let read = ProgressDoc::read(&new).map_err(|_| swallowed())?;
         let as_wanted = read.tasks.len() == after.len()
             && read.tasks.iter().zip(&after).all(|(span, slot)| self.is_right(&span.task, slot));
         if as_wanted { Ok(new) } else { Err(swallowed()) }
     }
 
     /// Whether `task`, read from the new text, is what it should be: as wanted, or as it was.
-    fn is_right(&self, task: &Task, slot: &Slot) -> bool {
+    fn is_right(&self, task: &Task, slot: &TaskSlot) -> bool {
         let state = task.state.word();
         let as_wanted = self.states.get(&slot.who).is_none_or(|wanted| *wanted == state);
         let as_it_was = match slot.who {
-            Who::Old(n) if !self.touched.contains(&n) => {
+            BatchTask::Old(n) if !self.touched.contains(&n) => {
                 let old = &self.doc.tasks[n].task;
                 state == old.state.word()
                     && (&task.notes, &task.accept, &task.phase)
@@ -263,29 +265,30 @@ impl<'d> Batch<'d> {
     }
 
     /// The tasks after the batch, in file order, with their ids.
-    fn after(&self) -> Vec<Slot> {
+    fn after(&self) -> Vec<TaskSlot> {
         let old = self.doc.tasks.iter().zip(&self.names).enumerate();
-        let old =
-            old.filter_map(|(n, (span, name))| Some((span.item.start, Who::Old(n), name.clone()?)));
+        let old = old.filter_map(|(n, (span, name))| {
+            Some((span.item.start, BatchTask::Old(n), name.clone()?))
+        });
         let new = self.additions.in_order();
-        let new = new.iter().map(|a| (a.at, Who::New(a.nth), a.wanted.name.clone()));
+        let new = new.iter().map(|a| (a.at, BatchTask::New(a.nth), a.wanted.name.clone()));
         let mut places: Vec<_> = new.chain(old).collect();
         // The sort is stable: what is added where a task begins comes before that task.
         places.sort_by_key(|(at, ..)| *at);
         let ids = ident::assign(places.iter().map(|(_, _, name)| name.as_str()));
         let places = places.into_iter().zip(ids);
-        places.map(|((_, who, name), id)| Slot { who, name, id }).collect()
+        places.map(|((_, who, name), id)| TaskSlot { who, name, id }).collect()
     }
 
     /// Let entries follow the tasks whose ids change. Where another task takes over the id of one
     /// that is gone, the id is taken out of the old entries: they are history.
-    fn rename_in_attempts(&mut self, after: &[Slot]) {
-        let now: BTreeMap<Who, &Id> = after.iter().map(|s| (s.who, &s.id)).collect();
+    fn rename_in_attempts(&mut self, after: &[TaskSlot]) {
+        let now: BTreeMap<BatchTask, &Id> = after.iter().map(|s| (s.who, &s.id)).collect();
         let used: BTreeSet<&Id> = after.iter().map(|s| &s.id).collect();
         for entry in &self.doc.entries {
             let Some(old) = entry.mark.as_ref().map(|m| &m.id) else { continue };
             let end = entry.tried_at + old.as_str().len();
-            match self.index.get(old).and_then(|n| now.get(&Who::Old(*n))) {
+            match self.index.get(old).and_then(|n| now.get(&BatchTask::Old(*n))) {
                 Some(&new) if new != old => {
                     self.splices.push(Splice::replace(entry.tried_at..end, new.as_str()));
                 }
@@ -300,13 +303,13 @@ impl<'d> Batch<'d> {
         }
     }
 
-    fn write_marks(&mut self, after: &[Slot]) {
+    fn write_marks(&mut self, after: &[TaskSlot]) {
         if self.marks.is_empty() {
             return;
         }
-        let slots: BTreeMap<Who, &Slot> = after.iter().map(|s| (s.who, s)).collect();
+        let slots: BTreeMap<BatchTask, &TaskSlot> = after.iter().map(|s| (s.who, s)).collect();
         let iteration = view::current_iteration(self.doc);
-        let entries: Vec<Attempt> = self
+        let entries: Vec<RecentAttempt> = self
             .marks
             .iter()
             .filter_map(|m| {
@@ -317,7 +320,7 @@ impl<'d> Batch<'d> {
             .collect();
         self.splices.push(record::append(
             self.doc,
-            Kind::Attempts,
+            ProgressSectionKind::Attempts,
             &attempts::render_all(&entries),
         ));
     }
@@ -325,14 +328,14 @@ impl<'d> Batch<'d> {
 
 /// State of a task's checkbox after the edit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Tick {
+enum CheckboxState {
     Open,
     Ticked,
 }
 
 /// Task of the file after the batch, with its name and id.
-struct Slot {
-    who: Who,
+struct TaskSlot {
+    who: BatchTask,
     name: String,
     id: Id,
 }

@@ -1,37 +1,39 @@
 //! What edits change, and what they leave alone.
 
 use super::testing::{FULL, changes, edited, id, names, plan, task, try_edit, updated};
-use super::{Codec, EditError, Progress, task_id};
-use crate::plan::{Edit, Id, Issue, Kill, KillReason, Priority, Retirement, State, Task};
+use super::{EditError, PlanCodec, ProgressCodec, task_id};
+use crate::plan::{
+    Id, Issue, KillReason, KilledRun, PlanEdit, Priority, Retirement, Task, TaskState,
+};
 
 const AT: &str = "2026-01-18T10:00:00Z";
 
-fn add(name: &str, phase: Option<&str>) -> Edit {
+fn add(name: &str, phase: Option<&str>) -> PlanEdit {
     let task = Task { name: name.into(), phase: phase.map(str::to_owned), ..Task::default() };
-    Edit::AddTask { task, after: None }
+    PlanEdit::AddTask { task, after: None }
 }
 
 fn retire(text: &str, name: &str, how: Retirement, reason: Option<&str>) -> String {
     let reason = reason.map(str::to_owned);
-    edited(text, Edit::Retire { id: id(text, name), how, reason, at: AT.into() })
+    edited(text, PlanEdit::Retire { id: id(text, name), how, reason, at: AT.into() })
 }
 
 fn reject(text: &str, name: &str, reason: &str) -> String {
-    edited(text, Edit::Reject { id: id(text, name), reason: reason.into(), at: AT.into() })
+    edited(text, PlanEdit::Reject { id: id(text, name), reason: reason.into(), at: AT.into() })
 }
 
-fn killed() -> State {
-    State::Killed(Kill { reason: KillReason::Timeout, log: None })
+fn killed() -> TaskState {
+    TaskState::Killed(KilledRun { reason: KillReason::Timeout, log: None })
 }
 
-fn refusal(text: &str, edit: Edit) -> String {
+fn refusal(text: &str, edit: PlanEdit) -> String {
     try_edit(text, edit).expect_err("should be refused").to_string()
 }
 
 #[test]
 fn no_edits_change_nothing() {
-    assert_eq!(Progress.edit(FULL, &[]).as_deref(), Ok(FULL));
-    assert!(matches!(Progress.edit("no plan", &[]), Err(EditError::Parse(_))));
+    assert_eq!(ProgressCodec.edit(FULL, &[]).as_deref(), Ok(FULL));
+    assert!(matches!(ProgressCodec.edit("no plan", &[]), Err(EditError::Parse(_))));
 }
 
 #[test]
@@ -93,14 +95,14 @@ fn skipping_and_failing_write_an_entry_and_are_read_back() {
             "+".to_owned(),
         ]
     );
-    assert_eq!(task(&new, "Retry").state, State::Skipped);
+    assert_eq!(task(&new, "Retry").state, TaskState::Skipped);
     let new = retire(&new, "Retry", Retirement::Failed, Some("red"));
-    assert_eq!(task(&new, "Retry").state, State::Failed(Some("red".into())));
-    let new = updated(&new, "Retry", |t| t.state = State::Pending);
+    assert_eq!(task(&new, "Retry").state, TaskState::Failed(Some("red".into())));
+    let new = updated(&new, "Retry", |t| t.state = TaskState::Pending);
     assert!(new.contains("- Result: retry\n"));
-    assert_eq!(task(&new, "Retry").state, State::Pending);
+    assert_eq!(task(&new, "Retry").state, TaskState::Pending);
     let new = retire(&new, "Draw the icons", Retirement::Failed, None);
-    assert_eq!(task(&new, "Draw the icons").state, State::Failed(None));
+    assert_eq!(task(&new, "Draw the icons").state, TaskState::Failed(None));
     assert!(new.contains("\n2. [ ] Draw the icons\n"));
 }
 
@@ -108,9 +110,9 @@ fn skipping_and_failing_write_an_entry_and_are_read_back() {
 fn a_tick_ends_a_skip_and_taking_it_back_starts_afresh() {
     let skipped = retire(FULL, "Retry", Retirement::Skipped, None);
     let ticked = retire(&skipped, "Retry", Retirement::Accepted, None);
-    assert_eq!(task(&ticked, "Retry").state, State::Accepted);
-    let open = updated(&ticked, "Retry", |t| t.state = State::Pending);
-    assert_eq!(task(&open, "Retry").state, State::Pending);
+    assert_eq!(task(&ticked, "Retry").state, TaskState::Accepted);
+    let open = updated(&ticked, "Retry", |t| t.state = TaskState::Pending);
+    assert_eq!(task(&open, "Retry").state, TaskState::Pending);
 }
 
 #[test]
@@ -130,7 +132,7 @@ fn rejecting_unticks_and_counts() {
     let twice = task(&reject(&once, "Read", "late"), "Read");
     assert_eq!(
         (twice.state, twice.retries, twice.reject),
-        (State::Pending, 2, Some("late".into()))
+        (TaskState::Pending, 2, Some("late".into()))
     );
     let fresh = updated(&once, "Read", |t| t.retries = 0);
     assert_eq!(task(&fresh, "Read").retries, 0);
@@ -138,7 +140,7 @@ fn rejecting_unticks_and_counts() {
 
 #[test]
 fn blocking_and_unblocking_edit_the_mark_alone() {
-    let new = updated(FULL, "Retry", |t| t.state = State::Blocked("no [scope]\nhere".into()));
+    let new = updated(FULL, "Retry", |t| t.state = TaskState::Blocked("no [scope]\nhere".into()));
     assert_eq!(
         changes(FULL, &new),
         [
@@ -146,11 +148,11 @@ fn blocking_and_unblocking_edit_the_mark_alone() {
             "+- [ ] Retry a failed read **three** times [BLOCKED: no (scope) here]",
         ]
     );
-    assert_eq!(task(&new, "Retry").state, State::Blocked("no (scope) here".into()));
+    assert_eq!(task(&new, "Retry").state, TaskState::Blocked("no (scope) here".into()));
     assert_eq!(id(&new, "Retry"), id(FULL, "Retry"));
-    assert_eq!(updated(&new, "Retry", |t| t.state = State::Pending), FULL);
-    assert_eq!(updated(&new, "Retry", |t| t.state = State::Running), FULL);
-    let bare = updated(FULL, "Retry", |t| t.state = State::Blocked(String::new()));
+    assert_eq!(updated(&new, "Retry", |t| t.state = TaskState::Pending), FULL);
+    assert_eq!(updated(&new, "Retry", |t| t.state = TaskState::Running), FULL);
+    let bare = updated(FULL, "Retry", |t| t.state = TaskState::Blocked(String::new()));
     assert!(bare.contains("**three** times [BLOCKED]\n"));
 }
 
@@ -167,7 +169,7 @@ fn renaming_takes_the_attempts_along() {
             format!("+- Tried: {now} — Animate the icons"),
         ]
     );
-    assert_eq!(task(&new, "Animate").state, State::Skipped);
+    assert_eq!(task(&new, "Animate").state, TaskState::Skipped);
 }
 
 #[test]
@@ -206,7 +208,7 @@ fn a_new_task_goes_to_the_end_of_its_phase_in_the_style_of_its_neighbours() {
     let nested = "## Tasks\n- Group\n\t*  [ ] a\n\n\t   note\n- end\n";
     let new = edited(nested, add("b", None));
     assert_eq!(changes(nested, &new), ["+\t*  [ ] b"]);
-    let after = Edit::AddTask {
+    let after = PlanEdit::AddTask {
         task: Task { name: "between".into(), ..Task::default() },
         after: Some(id(FULL, "Read")),
     };
@@ -223,7 +225,7 @@ fn phases_and_sections_are_created_when_they_are_missing() {
 
     let bare = "# Progress: x\n\n## Status\n\nfine\n\n---\n\n## Testing Strategy\nnone\n";
     let batch = [add("b", Some("P")), add("a", None), add("c", Some("P")), add("d", Some("Q"))];
-    let new = Progress.edit(bare, &batch).expect("works");
+    let new = ProgressCodec.edit(bare, &batch).expect("works");
     let section = "## Tasks\n\n- [ ] a\n\n### P\n\n- [ ] b\n- [ ] c\n\n### Q\n\n- [ ] d\n";
     let before = "# Progress: x\n\n## Status\n\nfine\n";
     assert_eq!(new, format!("{before}\n{section}\n---\n\n## Testing Strategy\nnone\n"));
@@ -231,8 +233,8 @@ fn phases_and_sections_are_created_when_they_are_missing() {
 
 #[test]
 fn a_file_that_is_only_a_title_grows_all_it_needs() {
-    let failed = Task { name: "a".into(), state: State::Failed(None), ..Task::default() };
-    let new = edited("# Progress: x", Edit::AddTask { task: failed, after: None });
+    let failed = Task { name: "a".into(), state: TaskState::Failed(None), ..Task::default() };
+    let new = edited("# Progress: x", PlanEdit::AddTask { task: failed, after: None });
     let id = task_id("a", 0);
     assert_eq!(
         new,
@@ -241,13 +243,13 @@ fn a_file_that_is_only_a_title_grows_all_it_needs() {
              ### Iteration 1\n- Tried: {id} — a\n- Result: failed"
         )
     );
-    assert_eq!(task(&new, "a").state, State::Failed(None));
+    assert_eq!(task(&new, "a").state, TaskState::Failed(None));
 }
 
 #[test]
 fn an_empty_phase_and_an_empty_section_take_a_first_task() {
     let text = "# Progress: x\n## Tasks\n### P\nwhat it is for\n### Q\n## Status\n";
-    let new = Progress.edit(text, &[add("a", Some("Q")), add("b", Some("P")), add("c", None)]);
+    let new = ProgressCodec.edit(text, &[add("a", Some("Q")), add("b", Some("P")), add("c", None)]);
     assert_eq!(
         new.as_deref(),
         Ok("# Progress: x\n## Tasks\n\n- [ ] c\n\n### P\nwhat it is for\n\n- [ ] b\n\n\
@@ -260,7 +262,7 @@ fn every_field_that_has_a_place_comes_back_from_a_new_task() {
     let task = Task {
         id: Id::new("ignored"),
         name: "Do `it`".into(),
-        state: State::Blocked("later".into()),
+        state: TaskState::Blocked("later".into()),
         notes: Some("one\n\n```\n## Tasks\n- [ ] no\n```".into()),
         accept: vec!["first".into(), "second".into()],
         phase: Some("P".into()),
@@ -268,7 +270,7 @@ fn every_field_that_has_a_place_comes_back_from_a_new_task() {
         deps: vec![Id::new("t-1")],
         ..Task::default()
     };
-    let new = edited("# Progress: x\r\n", Edit::AddTask { task: task.clone(), after: None });
+    let new = edited("# Progress: x\r\n", PlanEdit::AddTask { task: task.clone(), after: None });
     assert!(!new.replace("\r\n", "").contains('\n'));
     let read = plan(&new).tasks.remove(0);
     let kept =
@@ -279,34 +281,34 @@ fn every_field_that_has_a_place_comes_back_from_a_new_task() {
 #[test]
 fn a_killed_task_that_is_added_is_still_to_be_done() {
     let task = Task { name: "a".into(), state: killed(), ..Task::default() };
-    let new = edited("# Progress: x\n", Edit::AddTask { task, after: None });
-    assert_eq!(plan(&new).tasks[0].state, State::Pending);
+    let new = edited("# Progress: x\n", PlanEdit::AddTask { task, after: None });
+    assert_eq!(plan(&new).tasks[0].state, TaskState::Pending);
 }
 
 #[test]
 fn a_batch_is_worked_out_against_one_text() {
     let batch = [
-        Edit::Retire {
+        PlanEdit::Retire {
             id: id(FULL, "Port"),
             how: Retirement::Deleted,
             reason: None,
             at: AT.into(),
         },
         add("New", Some("Phase 2: Display")),
-        Edit::UpdateTask(Task { notes: Some("note".into()), ..task(FULL, "Animate") }),
-        Edit::AddTask {
+        PlanEdit::UpdateTask(Task { notes: Some("note".into()), ..task(FULL, "Animate") }),
+        PlanEdit::AddTask {
             task: Task { name: "After".into(), ..Task::default() },
             after: Some(id(FULL, "Animate")),
         },
-        Edit::Reject { id: id(FULL, "Convert"), reason: "off by one".into(), at: AT.into() },
-        Edit::Retire {
+        PlanEdit::Reject { id: id(FULL, "Convert"), reason: "off by one".into(), at: AT.into() },
+        PlanEdit::Retire {
             id: id(FULL, "Retry"),
             how: Retirement::Skipped,
             reason: None,
             at: AT.into(),
         },
     ];
-    let new = Progress.edit(FULL, &batch).expect("works");
+    let new = ProgressCodec.edit(FULL, &batch).expect("works");
     let from = new.find("3. [ ] Animate").expect("there");
     let to = new.find("## Ideas").expect("there");
     assert_eq!(&new[from..to], "3. [ ] Animate the icons\n   note\n4. [ ] After\n5. [ ] New\n\n");
@@ -318,10 +320,10 @@ fn a_batch_is_worked_out_against_one_text() {
 fn swapping_two_names_swaps_their_histories() {
     let (a, b) = (task(FULL, "Animate"), task(FULL, "Port"));
     let swap = [
-        Edit::UpdateTask(Task { name: b.name.clone(), ..a.clone() }),
-        Edit::UpdateTask(Task { name: a.name.clone(), ..b.clone() }),
+        PlanEdit::UpdateTask(Task { name: b.name.clone(), ..a.clone() }),
+        PlanEdit::UpdateTask(Task { name: a.name.clone(), ..b.clone() }),
     ];
-    let new = Progress.edit(FULL, &swap).expect("works");
+    let new = ProgressCodec.edit(FULL, &swap).expect("works");
     assert_eq!(task(&new, "Port").state, a.state);
     assert_eq!(task(&new, "Animate").state, b.state);
 }
@@ -339,14 +341,14 @@ fn marks_follow_a_task_when_an_equal_one_is_put_before_it() {
 fn a_deleted_task_does_not_leave_its_state_to_an_equal_one() {
     let text = retire("## Tasks\n- [ ] same\n- [ ] same\n", "same", Retirement::Skipped, None);
     let new = retire(&text, "same", Retirement::Deleted, None);
-    assert_eq!(plan(&new).tasks[0].state, State::Pending);
+    assert_eq!(plan(&new).tasks[0].state, TaskState::Pending);
     assert!(new.contains("- Tried: same\n- Result: skipped\n"));
 
     let text = retire("## Tasks\n- [ ] a\n- [ ] b\n", "a", Retirement::Skipped, None);
     let gone = retire(&text, "a", Retirement::Deleted, None);
     assert!(gone.contains("- Tried: t-"));
-    assert_eq!(task(&edited(&gone, add("a", None)), "a").state, State::Pending);
-    assert_eq!(task(&updated(&gone, "b", |t| t.name = "a".into()), "a").state, State::Pending);
+    assert_eq!(task(&edited(&gone, add("a", None)), "a").state, TaskState::Pending);
+    assert_eq!(task(&updated(&gone, "b", |t| t.name = "a".into()), "a").state, TaskState::Pending);
 }
 
 #[test]
@@ -361,7 +363,7 @@ fn what_the_format_cannot_hold_is_refused_by_name() {
     let change = |change: fn(&mut Task)| {
         let mut task = task(FULL, "Retry");
         change(&mut task);
-        refusal(FULL, Edit::UpdateTask(task))
+        refusal(FULL, PlanEdit::UpdateTask(task))
     };
     assert_eq!(change(|t| t.priority = Some(Priority::Low)), "progress.md cannot hold priorities");
     assert_eq!(change(|t| t.deps = vec![Id::new("t-x")]), "progress.md cannot hold dependencies");
@@ -371,10 +373,10 @@ fn what_the_format_cannot_hold_is_refused_by_name() {
     assert_eq!(change(|t| t.name = " \n".into()), "progress.md cannot hold a task without a name");
     assert!(change(|t| t.name = "a [BLOCKED]".into()).ends_with("ends in the mark [BLOCKED]"));
     assert!(change(|t| t.name = "a\0".into()).starts_with("progress.md cannot hold this text"));
-    let issue = Edit::AddIssue(Issue::default());
+    let issue = PlanEdit::AddIssue(Issue::default());
     assert_eq!(refusal(FULL, issue), "progress.md cannot hold issues");
-    assert_eq!(refusal(FULL, Edit::UseSpec("a.md".into())), "progress.md cannot hold specs");
-    let unknown = Edit::Retire {
+    assert_eq!(refusal(FULL, PlanEdit::UseSpec("a.md".into())), "progress.md cannot hold specs");
+    let unknown = PlanEdit::Retire {
         id: Id::new("t-nobody"),
         how: Retirement::Accepted,
         reason: None,
@@ -387,7 +389,7 @@ fn what_the_format_cannot_hold_is_refused_by_name() {
 fn a_field_without_a_place_does_not_stop_another_change() {
     let new = updated(FULL, "Retry", |t| {
         t.priority = Some(Priority::Low);
-        t.state = State::Accepted;
+        t.state = TaskState::Accepted;
         t.done_at = Some(AT.into());
     });
     assert_eq!(changes(FULL, &new).len(), 2);
@@ -403,23 +405,23 @@ fn a_task_that_would_vanish_into_an_open_code_block_is_refused() {
 
 #[test]
 fn ten_thousand_tasks_are_added_and_ticked_in_one_batch_each() {
-    let adds: Vec<Edit> = (0..10_000)
+    let adds: Vec<PlanEdit> = (0..10_000)
         .map(|n| add(&format!("task {}", n % 9_000), Some(["A", "B", "C"][n % 3])))
         .collect();
-    let text = Progress.edit(&Progress.empty("big", AT), &adds).expect("works");
+    let text = ProgressCodec.edit(&ProgressCodec.empty("big", AT), &adds).expect("works");
     let plan = plan(&text);
     assert_eq!(plan.tasks.len(), 10_000);
     let ids: std::collections::BTreeSet<_> = plan.tasks.iter().map(|t| &t.id).collect();
     assert_eq!(ids.len(), 10_000);
     let how = |n| [Retirement::Accepted, Retirement::Skipped][n % 2];
-    let retire = plan.tasks.iter().enumerate().map(|(n, t)| Edit::Retire {
+    let retire = plan.tasks.iter().enumerate().map(|(n, t)| PlanEdit::Retire {
         id: t.id.clone(),
         how: how(n),
         reason: None,
         at: AT.into(),
     });
-    let text = Progress.edit(&text, &retire.collect::<Vec<_>>()).expect("works");
+    let text = ProgressCodec.edit(&text, &retire.collect::<Vec<_>>()).expect("works");
     let done = super::testing::plan(&text);
-    assert_eq!(done.tasks.iter().filter(|t| t.state == State::Accepted).count(), 5_000);
-    assert_eq!(done.tasks.iter().filter(|t| t.state == State::Skipped).count(), 5_000);
+    assert_eq!(done.tasks.iter().filter(|t| t.state == TaskState::Accepted).count(), 5_000);
+    assert_eq!(done.tasks.iter().filter(|t| t.state == TaskState::Skipped).count(), 5_000);
 }

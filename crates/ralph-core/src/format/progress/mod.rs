@@ -62,43 +62,45 @@ mod tasks;
 mod view;
 mod wanted;
 
-pub use attempts::Attempt;
+pub use attempts::RecentAttempt;
 pub use ident::task_id;
 pub use record::{
     add_attempt, last_iteration, log_iteration, set_completed, set_status, trim_attempts,
 };
 pub use view::{LogRow, ProgressFile, read};
 
-use super::{Codec, EditError, Format, ParseError};
-use crate::plan::{Edit, Id, Plan};
-use doc::{Doc, Kind};
+use super::{EditError, ParseError, PlanCodec, PlanFormat};
+use crate::plan::{Id, Plan, PlanEdit};
+use doc::{ProgressDoc, ProgressSectionKind};
 
 /// Codec for progress.md, a markdown file with task lists.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress;
+pub struct ProgressCodec;
 
-impl Codec for Progress {
+impl PlanCodec for ProgressCodec {
     fn parse(&self, text: &str) -> Result<Plan, ParseError> {
-        let doc = Doc::read(text)?;
+        let doc = ProgressDoc::read(text)?;
         Ok(Plan {
             says_done: view::says_done(&doc),
             title: doc.title,
             tasks: doc.tasks.into_iter().map(|t| t.task).collect(),
-            ..Plan::empty(Format::Progress)
+            ..Plan::empty(PlanFormat::Progress)
         })
     }
 
-    fn edit(&self, text: &str, edits: &[Edit]) -> Result<String, EditError> {
+    fn edit(&self, text: &str, edits: &[PlanEdit]) -> Result<String, EditError> {
         edit::edit(text, edits)
     }
 
     fn empty(&self, title: &str, _now: &str) -> String {
         let mut text = format!("# Progress: {}\n", lines::one_line(title));
-        for kind in Kind::ALL {
+        for kind in ProgressSectionKind::ALL {
             text.extend(["\n", &kind.heading(), "\n"]);
             match kind {
-                Kind::Status => text.push_str("\nIn Progress\n"),
-                Kind::Log => text.extend(["\n", &record::empty_log().join("\n"), "\n"]),
+                ProgressSectionKind::Status => text.push_str("\nIn Progress\n"),
+                ProgressSectionKind::Log => {
+                    text.extend(["\n", &record::empty_log().join("\n"), "\n"])
+                }
                 _ => {}
             }
         }
@@ -135,7 +137,7 @@ mod testing;
 
 /// The format has no place for `what`.
 fn unsupported(what: &str) -> EditError {
-    EditError::Unsupported { format: Format::Progress, what: what.to_owned() }
+    EditError::Unsupported { format: PlanFormat::Progress, what: what.to_owned() }
 }
 
 /// A change that would not be read back.

@@ -16,7 +16,7 @@ const DEEPEST: usize = 500;
 
 /// A heading outside of quotations and lists.
 #[derive(Debug)]
-pub(super) struct Heading {
+pub(super) struct OutlineHeading {
     pub(super) level: u8,
     pub(super) range: Range<usize>,
     /// Text of the heading as in the source.
@@ -25,7 +25,7 @@ pub(super) struct Heading {
 
 /// A list item outside of quotations.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct OutlineItem {
     /// From its marker to the end of its last line that is not blank.
     pub(super) range: Range<usize>,
     /// The item it is nested in, by index.
@@ -38,7 +38,7 @@ pub(super) struct Item {
 
 /// A table outside of quotations and lists.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct OutlineTable {
     pub(super) range: Range<usize>,
     /// The cells of each row, the header first.
     pub(super) rows: Vec<Vec<Range<usize>>>,
@@ -46,20 +46,20 @@ pub(super) struct Table {
 
 /// The places that matter, each list in file order.
 #[derive(Debug, Default)]
-pub(super) struct Outline {
-    pub(super) headings: Vec<Heading>,
-    pub(super) items: Vec<Item>,
-    pub(super) tables: Vec<Table>,
+pub(super) struct MarkdownOutline {
+    pub(super) headings: Vec<OutlineHeading>,
+    pub(super) items: Vec<OutlineItem>,
+    pub(super) tables: Vec<OutlineTable>,
     /// Starts of the lines that are thematic breaks.
     rules: Vec<usize>,
     opaque: Vec<Range<usize>>,
 }
 
-impl Outline {
+impl MarkdownOutline {
     pub(super) fn of(text: &str) -> Self {
         let base = bom_len(text);
         let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
-        let mut walk = Walk { text, out: Self::default(), open: Vec::new(), foreign: 0 };
+        let mut walk = OutlineBuilder { text, out: Self::default(), open: Vec::new(), foreign: 0 };
         let source = lines::plain_ends(lines::at(text, base..text.len()));
         let parser = Parser::new_ext(&source, options);
         for (event, range) in parser.into_offset_iter() {
@@ -107,22 +107,22 @@ fn is_one_mark(line: &str) -> bool {
     matches!(first, Some(b'-' | b'*')) && marks.all(|b| Some(b) == first)
 }
 
-enum Frame {
+enum OutlineFrame {
     /// A list or an item of one, which may hold tasks; the item's index.
     List,
     Item(Option<usize>),
     Foreign,
 }
 
-struct Walk<'t> {
+struct OutlineBuilder<'t> {
     text: &'t str,
-    out: Outline,
-    open: Vec<Frame>,
+    out: MarkdownOutline,
+    open: Vec<OutlineFrame>,
     /// Number of open frames that are foreign. An item can be a task only if this is 0.
     foreign: usize,
 }
 
-impl Walk<'_> {
+impl OutlineBuilder<'_> {
     fn event(&mut self, event: &Event<'_>, range: Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag, range),
@@ -138,19 +138,19 @@ impl Walk<'_> {
 
     fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
         let frame = match tag {
-            Tag::List(_) => Frame::List,
-            Tag::Item => Frame::Item(self.item(range)),
+            Tag::List(_) => OutlineFrame::List,
+            Tag::Item => OutlineFrame::Item(self.item(range)),
             other => {
                 self.block(other, range);
-                Frame::Foreign
+                OutlineFrame::Foreign
             }
         };
-        self.foreign += usize::from(matches!(frame, Frame::Foreign));
+        self.foreign += usize::from(matches!(frame, OutlineFrame::Foreign));
         self.open.push(frame);
     }
 
     fn end(&mut self, _end: TagEnd) {
-        if let Some(Frame::Foreign) = self.open.pop() {
+        if let Some(OutlineFrame::Foreign) = self.open.pop() {
             self.foreign -= 1;
         }
     }
@@ -165,14 +165,19 @@ impl Walk<'_> {
         let inside = lines::at(self.text, range.clone());
         let start = range.start + (inside.len() - inside.trim_start().len());
         let end = lines::content_end(self.text, start..range.end);
-        self.out.items.push(Item { range: start..end, parent, checkbox: None, inside_checkbox });
+        self.out.items.push(OutlineItem {
+            range: start..end,
+            parent,
+            checkbox: None,
+            inside_checkbox,
+        });
         Some(self.out.items.len() - 1)
     }
 
     fn innermost_item(&self) -> Option<usize> {
         self.open.iter().rev().find_map(|frame| match frame {
-            Frame::Item(index) => Some(*index),
-            Frame::List | Frame::Foreign => None,
+            OutlineFrame::Item(index) => Some(*index),
+            OutlineFrame::List | OutlineFrame::Foreign => None,
         })?
     }
 
@@ -192,7 +197,7 @@ impl Walk<'_> {
             Tag::Heading { level, .. } if self.open.is_empty() => self.heading(*level, range),
             Tag::Table(_) if self.open.is_empty() => {
                 let end = lines::content_end(self.text, range.clone());
-                self.out.tables.push(Table { range: range.start..end, rows: Vec::new() });
+                self.out.tables.push(OutlineTable { range: range.start..end, rows: Vec::new() });
             }
             Tag::TableHead | Tag::TableRow if self.open.len() == 1 => {
                 self.last_table(|t| t.rows.push(Vec::new()));
@@ -209,7 +214,7 @@ impl Walk<'_> {
         }
     }
 
-    fn last_table(&mut self, change: impl FnOnce(&mut Table)) {
+    fn last_table(&mut self, change: impl FnOnce(&mut OutlineTable)) {
         if let Some(table) = self.out.tables.last_mut() {
             change(table);
         }
@@ -221,7 +226,7 @@ impl Walk<'_> {
         let source = lines::at(self.text, range.start..end).trim();
         let underlined = source.contains(['\n', '\r']);
         let title = if underlined { underlined_title(source) } else { marked_title(source) };
-        self.out.headings.push(Heading { level: level as u8, range: start..end, title });
+        self.out.headings.push(OutlineHeading { level: level as u8, range: start..end, title });
     }
 }
 

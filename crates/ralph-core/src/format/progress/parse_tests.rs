@@ -1,15 +1,15 @@
 //! What a progress file says.
 
 use super::testing::{FULL, id, names, plan, task};
-use super::{Attempt, Codec, LogRow, Progress, read, task_id};
-use crate::plan::State;
+use super::{LogRow, PlanCodec, ProgressCodec, RecentAttempt, read, task_id};
+use crate::plan::TaskState;
 
 fn tasks_under(text: &str) -> Vec<String> {
     names(&format!("# Progress: x\n\n## Tasks\n\n{text}"))
 }
 
 fn error(text: &str) -> String {
-    Progress.parse(text).map(|p| format!("{p:?}")).expect_err("should not parse").to_string()
+    ProgressCodec.parse(text).map(|p| format!("{p:?}")).expect_err("should not parse").to_string()
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn every_section_of_a_full_file_is_read() {
     assert!(file.analysis.starts_with("The firmware polls") && file.analysis.ends_with("```"));
     assert_eq!(file.testing_strategy, "Hardware in the loop, once a night.");
     assert_eq!(file.completed, ["Convert to degrees, see [the table](docs/table.md)"]);
-    let first = Attempt {
+    let first = RecentAttempt {
         iteration: 2,
         tried: "reading both registers at once".into(),
         result: "failed — the second one is stale".into(),
@@ -62,9 +62,9 @@ fn every_task_of_a_full_file_is_read() {
             (45, "failed", two, "Port to the old board"),
         ]
     );
-    assert_eq!(plan.tasks[4].state, State::Blocked("the display has not come".into()));
-    assert_eq!(plan.tasks[5].state, State::Blocked(String::new()));
-    assert_eq!(plan.tasks[7].state, State::Failed(Some("there is none left".into())));
+    assert_eq!(plan.tasks[4].state, TaskState::Blocked("the display has not come".into()));
+    assert_eq!(plan.tasks[5].state, TaskState::Blocked(String::new()));
+    assert_eq!(plan.tasks[7].state, TaskState::Failed(Some("there is none left".into())));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn ralph_done_counts_only_alone_on_a_line_of_the_status_section() {
 fn only_a_mark_at_the_end_of_the_line_blocks_a_task() {
     let blocked = |line: &str| {
         let task = plan(&format!("## Tasks\n- [ ] {line}\n")).tasks.remove(0);
-        (task.name, if let State::Blocked(reason) = task.state { Some(reason) } else { None })
+        (task.name, if let TaskState::Blocked(reason) = task.state { Some(reason) } else { None })
     };
     let reason = |name: &str, why: &str| (name.to_owned(), Some(why.to_owned()));
     assert_eq!(blocked("a [BLOCKED]  "), reason("a", ""));
@@ -183,7 +183,7 @@ fn only_a_mark_at_the_end_of_the_line_blocks_a_task() {
 #[test]
 fn a_ticked_task_keeps_its_id_whatever_mark_it_bears() {
     let text = "## Tasks\n- [x] a [BLOCKED: old]\n";
-    assert_eq!(task(text, "a").state, State::Accepted);
+    assert_eq!(task(text, "a").state, TaskState::Accepted);
     assert_eq!(id(text, "a"), task_id("a", 0));
 }
 
@@ -209,15 +209,15 @@ fn with_results(boxed: &str, results: &[&str]) -> String {
 #[test]
 fn the_newest_entry_about_an_open_task_decides() {
     let state = |boxed, results: &[&str]| task(&with_results(boxed, results), "a").state;
-    let failed = |why: &str| State::Failed(Some(why.to_owned()));
-    assert_eq!(state(" ", &["skipped"]), State::Skipped);
+    let failed = |why: &str| TaskState::Failed(Some(why.to_owned()));
+    assert_eq!(state(" ", &["skipped"]), TaskState::Skipped);
     assert_eq!(state(" ", &["skipped — why", "failed — red"]), failed("red"));
     assert_eq!(state(" ", &["failed: red - still"]), failed("red - still"));
-    assert_eq!(state(" ", &["failed", "retry"]), State::Pending);
-    assert_eq!(state(" ", &["skipped", "rejected — no"]), State::Pending);
-    assert_eq!(state("x", &["skipped — why"]), State::Accepted);
+    assert_eq!(state(" ", &["failed", "retry"]), TaskState::Pending);
+    assert_eq!(state(" ", &["skipped", "rejected — no"]), TaskState::Pending);
+    assert_eq!(state("x", &["skipped — why"]), TaskState::Accepted);
     for history in ["failed to compile", "skipped two tests", "ok", "Failed", "", "retrying"] {
-        assert_eq!(state(" ", &[history]), State::Pending, "{history}");
+        assert_eq!(state(" ", &[history]), TaskState::Pending, "{history}");
     }
 }
 
@@ -237,7 +237,7 @@ fn rejections_are_counted_until_a_fresh_start() {
 fn an_entry_that_names_no_task_changes_nothing() {
     let text = "## Tasks\n- [ ] a\n## Recent Attempts\n### Iteration 1\n- Tried: a\n- Result: failed\n\
                 ### Notes\n- Tried: x\n### Iteration one\n- Result: skipped\n";
-    assert_eq!(task(text, "a").state, State::Pending);
+    assert_eq!(task(text, "a").state, TaskState::Pending);
     assert_eq!(read(text).expect("reads").attempts.len(), 1);
 }
 
@@ -299,7 +299,7 @@ fn deep_nesting_is_refused_or_read_but_never_too_much() {
 
 #[test]
 fn an_empty_plan_is_a_progress_file_with_all_sections() {
-    let text = Progress.empty("a\nb", "2026-01-18T10:00:00Z");
+    let text = ProgressCodec.empty("a\nb", "2026-01-18T10:00:00Z");
     let plan = plan(&text);
     assert_eq!((plan.title.as_deref(), plan.tasks.len(), plan.says_done), (Some("a b"), 0, false));
     assert_eq!(read(&text).expect("reads").status, "In Progress");
@@ -311,6 +311,6 @@ fn a_fresh_id_is_not_taken() {
     let mut words = ["aaaa", "bbbb"].into_iter().map(String::from);
     let mut random = || words.next().expect("asked twice at most");
     let plan = plan("## Tasks\n");
-    let id = Progress.fresh_id(&plan, None, &|id| id.as_str() == "t-aaaa", &mut random);
+    let id = ProgressCodec.fresh_id(&plan, None, &|id| id.as_str() == "t-aaaa", &mut random);
     assert_eq!(id.as_str(), "t-bbbb");
 }

@@ -3,13 +3,13 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::doc::Doc;
+use super::doc::ProgressDoc;
 use super::testing::{FULL, changes, plan};
 use super::{
-    Attempt, Codec, EditError, LogRow, Progress, add_attempt, log_iteration, read, set_completed,
-    set_status, task_id,
+    EditError, LogRow, PlanCodec, ProgressCodec, RecentAttempt, add_attempt, log_iteration, read,
+    set_completed, set_status, task_id,
 };
-use crate::plan::{Edit, Plan, Retirement, State, Task};
+use crate::plan::{Plan, PlanEdit, Retirement, Task, TaskState};
 
 /// Lines that matter to this format, and lines that only look so.
 const LINES: [&str; 56] = [
@@ -111,13 +111,13 @@ fn change() -> impl Strategy<Value = Change> {
         notes.prop_map(|n| Change::Notes(n.join("\n"))),
         vec(text(), 0..3).prop_map(|a| Change::Accept(a.into_iter().map(str::to_owned).collect())),
         prop::sample::select(vec![
-            State::Pending,
-            State::Accepted,
-            State::Skipped,
-            State::Failed(None),
-            State::Failed(Some("r".into())),
-            State::Blocked("r".into()),
-            State::Blocked(String::new()),
+            TaskState::Pending,
+            TaskState::Accepted,
+            TaskState::Skipped,
+            TaskState::Failed(None),
+            TaskState::Failed(Some("r".into())),
+            TaskState::Blocked("r".into()),
+            TaskState::Blocked(String::new()),
         ])
         .prop_map(Change::State),
         Just(Change::Reject),
@@ -132,37 +132,39 @@ enum Change {
     Rename(String),
     Notes(String),
     Accept(Vec<String>),
-    State(State),
+    State(TaskState),
     Reject,
     Delete,
     Add(String, Option<String>, bool),
 }
 
 impl Change {
-    fn edit(self, task: &Task) -> Edit {
+    fn edit(self, task: &Task) -> PlanEdit {
         let (id, at) = (task.id.clone(), String::new());
         let mut new = task.clone();
         match self {
             Self::Rename(name) => new.name = name,
             Self::Notes(notes) => new.notes = Some(notes),
             Self::Accept(accept) => new.accept = accept,
-            Self::State(State::Skipped) => {
-                return Edit::Retire { id, how: Retirement::Skipped, reason: None, at };
+            Self::State(TaskState::Skipped) => {
+                return PlanEdit::Retire { id, how: Retirement::Skipped, reason: None, at };
             }
             Self::State(state) => new.state = state,
-            Self::Reject => return Edit::Reject { id, reason: "r".into(), at },
-            Self::Delete => return Edit::Retire { id, how: Retirement::Deleted, reason: None, at },
+            Self::Reject => return PlanEdit::Reject { id, reason: "r".into(), at },
+            Self::Delete => {
+                return PlanEdit::Retire { id, how: Retirement::Deleted, reason: None, at };
+            }
             Self::Add(name, phase, after) => {
                 let task = Task { name, phase, ..Task::default() };
-                return Edit::AddTask { task, after: after.then_some(id) };
+                return PlanEdit::AddTask { task, after: after.then_some(id) };
             }
         }
-        Edit::UpdateTask(new)
+        PlanEdit::UpdateTask(new)
     }
 }
 
 /// What must not change about a task when another one does.
-fn essence(task: &Task) -> (&str, &State, Option<&str>, &[String], Option<&str>, u32) {
+fn essence(task: &Task) -> (&str, &TaskState, Option<&str>, &[String], Option<&str>, u32) {
     (
         &task.name,
         &task.state,
@@ -181,16 +183,16 @@ fn others(plan: &Plan, nth: usize) -> Vec<&Task> {
 proptest! {
     #[test]
     fn what_parses_is_the_same_after_no_edits(text in prop_oneof![soup(), any::<String>()]) {
-        if Progress.parse(&text).is_ok() {
-            prop_assert_eq!(Progress.edit(&text, &[]), Ok(text));
+        if ProgressCodec.parse(&text).is_ok() {
+            prop_assert_eq!(ProgressCodec.edit(&text, &[]), Ok(text));
         }
     }
 
     #[test]
     fn a_task_that_is_as_it_was_is_not_touched(text in soup()) {
-        if let Ok(plan) = Progress.parse(&text) {
-            let same: Vec<Edit> = plan.tasks.into_iter().map(Edit::UpdateTask).collect();
-            prop_assert_eq!(Progress.edit(&text, &same), Ok(text));
+        if let Ok(plan) = ProgressCodec.parse(&text) {
+            let same: Vec<PlanEdit> = plan.tasks.into_iter().map(PlanEdit::UpdateTask).collect();
+            prop_assert_eq!(ProgressCodec.edit(&text, &same), Ok(text));
         }
     }
 
@@ -200,12 +202,12 @@ proptest! {
         pick in any::<prop::sample::Index>(),
         change in change(),
     ) {
-        let Ok(old) = Progress.parse(&text) else { return Ok(()) };
+        let Ok(old) = ProgressCodec.parse(&text) else { return Ok(()) };
         if old.tasks.is_empty() {
             return Ok(());
         }
         let nth = pick.index(old.tasks.len());
-        let new = match Progress.edit(&text, &[change.clone().edit(&old.tasks[nth])]) {
+        let new = match ProgressCodec.edit(&text, &[change.clone().edit(&old.tasks[nth])]) {
             Ok(new) => new,
             Err(EditError::Unsupported { .. }) => return Ok(()),
             Err(other) => return Err(TestCaseError::fail(other.to_string())),
@@ -231,13 +233,13 @@ proptest! {
 
     #[test]
     fn a_batch_does_all_it_says(text in soup(), wanted in vec(change(), 1..6)) {
-        let Ok(old) = Progress.parse(&text) else { return Ok(()) };
+        let Ok(old) = ProgressCodec.parse(&text) else { return Ok(()) };
         let is_add = |change: &Change| matches!(change, Change::Add(..));
         let pairs: Vec<_> = old.tasks.iter().zip(wanted).collect();
-        let edits: Vec<Edit> = pairs.iter().map(|(task, change)| change.clone().edit(task)).collect();
-        match Progress.edit(&text, &edits) {
+        let edits: Vec<PlanEdit> = pairs.iter().map(|(task, change)| change.clone().edit(task)).collect();
+        match ProgressCodec.edit(&text, &edits) {
             Ok(new) => {
-                let deleted = edits.iter().filter(|e| matches!(e, Edit::Retire { how: Retirement::Deleted, .. }));
+                let deleted = edits.iter().filter(|e| matches!(e, PlanEdit::Retire { how: Retirement::Deleted, .. }));
                 let added = pairs.iter().filter(|(_, change)| is_add(change)).count();
                 let expected = old.tasks.len() + added - deleted.count();
                 prop_assert_eq!(plan(&new).tasks.len(), expected, "{}\n---\n{}", text, new);
@@ -254,13 +256,13 @@ proptest! {
         change in change(),
     ) {
         let text = text.replace('\r', "\n") + "\n";
-        let Ok(old) = Progress.parse(&text) else { return Ok(()) };
+        let Ok(old) = ProgressCodec.parse(&text) else { return Ok(()) };
         if old.tasks.is_empty() {
             return Ok(());
         }
         let nth = pick.index(old.tasks.len());
-        let Ok(new) = Progress.edit(&text, &[change.edit(&old.tasks[nth])]) else { return Ok(()) };
-        let own = Doc::read(&text).map(|doc| doc.tasks[nth].item.clone()).unwrap_or_default();
+        let Ok(new) = ProgressCodec.edit(&text, &[change.edit(&old.tasks[nth])]) else { return Ok(()) };
+        let own = ProgressDoc::read(&text).map(|doc| doc.tasks[nth].item.clone()).unwrap_or_default();
         let start = super::lines::line_start(&text, own.start);
         let own: Vec<&str> = text[start..own.end].lines().collect();
         for gone in changes(&text, &new).iter().filter_map(|c| c.strip_prefix('-')) {
@@ -279,10 +281,10 @@ proptest! {
         accept in vec("[^\0]{1,20}", 0..3),
         ticked in any::<bool>(),
     ) {
-        let state = if ticked { State::Accepted } else { State::Pending };
+        let state = if ticked { TaskState::Accepted } else { TaskState::Pending };
         let task = Task { name: name.clone(), notes, accept, state, ..Task::default() };
-        let edit = Edit::AddTask { task, after: None };
-        match Progress.edit(FULL, &[edit]) {
+        let edit = PlanEdit::AddTask { task, after: None };
+        match ProgressCodec.edit(FULL, &[edit]) {
             Ok(new) => {
                 prop_assert!(changes(FULL, &new).iter().all(|c| c.starts_with('+')));
                 prop_assert_eq!(&plan(&new).tasks[1].name, name.trim());
@@ -300,7 +302,7 @@ proptest! {
     ) {
         let Ok(before) = read(&text) else { return Ok(()) };
         let tasks = plan(&text).tasks;
-        let attempt = Attempt { iteration: 7, tried: words.clone(), result: words.clone(), next: None };
+        let attempt = RecentAttempt { iteration: 7, tried: words.clone(), result: words.clone(), next: None };
         let row = LogRow { iteration: 7, notes: words.clone(), ..LogRow::default() };
         if let Ok(new) = add_attempt(&text, &attempt, keep) {
             let states = |tasks: &[Task]| tasks.iter().map(|t| (t.state.clone(), t.retries.min(1))).collect::<Vec<_>>();
@@ -325,7 +327,7 @@ fn check_change(change: &Change, old: &Task, new: &Task) -> Result<(), TestCaseE
     match change {
         Change::Rename(name) => prop_assert_eq!(&new.name, &super::lines::one_line(name)),
         Change::State(state) => prop_assert_eq!(new.state.word(), state.word()),
-        Change::Reject => prop_assert_eq!(&new.state, &State::Pending),
+        Change::Reject => prop_assert_eq!(&new.state, &TaskState::Pending),
         _ => prop_assert_eq!(&new.name, &old.name),
     }
     if !matches!(change, Change::State(_) | Change::Reject) {

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use super::attempts::{self, Attempt};
-use super::doc::{Doc, Kind};
-use super::outline::Outline;
+use super::attempts::{self, RecentAttempt};
+use super::doc::{ProgressDoc, ProgressSectionKind};
+use super::outline::MarkdownOutline;
 use super::view::{self, LogRow, ProgressFile};
 use super::{lines, swallowed};
 use crate::format::EditError;
@@ -16,10 +16,10 @@ use crate::plan::Id;
 use crate::text::{Splice, splice};
 
 /// Add an entry to Recent Attempts and keep the newest `keep` of them.
-pub fn add_attempt(text: &str, attempt: &Attempt, keep: usize) -> Result<String, EditError> {
-    let doc = Doc::read(text)?;
+pub fn add_attempt(text: &str, attempt: &RecentAttempt, keep: usize) -> Result<String, EditError> {
+    let doc = ProgressDoc::read(text)?;
     let expected = doc.entries.len() + 1;
-    let change = append(&doc, Kind::Attempts, &attempts::render(attempt));
+    let change = append(&doc, ProgressSectionKind::Attempts, &attempts::render(attempt));
     let new = checked(&doc, splice(text, vec![change])?, |file| file.attempts.len() == expected)?;
     trim_attempts(&new, keep)
 }
@@ -27,7 +27,7 @@ pub fn add_attempt(text: &str, attempt: &Attempt, keep: usize) -> Result<String,
 /// Keep the newest `keep` entries of Recent Attempts. Entries that a task's state hangs on (skipped,
 /// failed, rejections of an open task) stay beyond that.
 pub fn trim_attempts(text: &str, keep: usize) -> Result<String, EditError> {
-    let doc = Doc::read(text)?;
+    let doc = ProgressDoc::read(text)?;
     let marks: Vec<_> = doc.entries.iter().map(|e| e.mark.as_ref()).collect();
     let open: BTreeSet<&Id> = doc.tasks.iter().filter(|t| !t.ticked).map(|t| &t.task.id).collect();
     let needed = attempts::needed(&marks, |id| open.contains(id));
@@ -51,7 +51,7 @@ pub fn last_iteration(text: &str) -> u32 {
 
 /// Add a row to the Iteration Log.
 pub fn log_iteration(text: &str, row: &LogRow) -> Result<String, EditError> {
-    let doc = Doc::read(text)?;
+    let doc = ProgressDoc::read(text)?;
     let number = row.iteration.to_string();
     let line = |columns: &[String]| {
         let cells = columns.iter().map(|c| view::escape(view::cell(row, &number, c)));
@@ -61,7 +61,11 @@ pub fn log_iteration(text: &str, row: &LogRow) -> Result<String, EditError> {
         Some(table) => lines::insert(text, table.range.end, &[line(&view::columns(&doc, table))]),
         None => {
             let [head, rule] = empty_log();
-            append(&doc, Kind::Log, &[head, rule, line(&view::COLUMNS.map(str::to_owned))])
+            append(
+                &doc,
+                ProgressSectionKind::Log,
+                &[head, rule, line(&view::COLUMNS.map(str::to_owned))],
+            )
         }
     };
     let expected = view::log(&doc).len() + 1;
@@ -70,11 +74,11 @@ pub fn log_iteration(text: &str, row: &LogRow) -> Result<String, EditError> {
 
 /// Make the Completed section list exactly `done`. Other text in it stays.
 pub fn set_completed(text: &str, done: &[String]) -> Result<String, EditError> {
-    let doc = Doc::read(text)?;
+    let doc = ProgressDoc::read(text)?;
     let done: Vec<String> =
         done.iter().map(|d| lines::one_line(d)).filter(|d| !d.is_empty()).collect();
     let new: Vec<String> = done.iter().map(|d| format!("- [x] {d}")).collect();
-    let body = doc.section(Kind::Completed).map_or(0..0, |s| s.body.clone());
+    let body = doc.section(ProgressSectionKind::Completed).map_or(0..0, |s| s.body.clone());
     let items = doc.outline.items.get(doc.outline.items_in(&body)).unwrap_or_default();
     let mut old = items.iter().filter(|i| i.parent.is_none()).map(|i| i.range.clone());
     let mut splices = Vec::new();
@@ -84,7 +88,7 @@ pub fn set_completed(text: &str, done: &[String]) -> Result<String, EditError> {
             splices.push(Splice::remove(lines::line_start(text, first.start)..first.end));
         }
         None if new.is_empty() => {}
-        None => splices.push(append(&doc, Kind::Completed, &new)),
+        None => splices.push(append(&doc, ProgressSectionKind::Completed, &new)),
     }
     splices.extend(old.map(|range| lines::remove(text, range)));
     checked(&doc, splice(text, splices)?, |file| file.completed == done)
@@ -92,20 +96,21 @@ pub fn set_completed(text: &str, done: &[String]) -> Result<String, EditError> {
 
 /// Make `status` the text of the Status section.
 pub fn set_status(text: &str, status: &str) -> Result<String, EditError> {
-    let doc = Doc::read(text)?;
+    let doc = ProgressDoc::read(text)?;
     let wanted: Vec<String> = status.trim().lines().map(str::to_owned).collect();
-    let old = doc.section(Kind::Status).map(|s| view::prose_range(&doc, &s.body));
+    let old = doc.section(ProgressSectionKind::Status).map(|s| view::prose_range(&doc, &s.body));
     let change = match old.filter(|range| !range.is_empty()) {
         Some(range) => {
             let mut change = lines::insert(text, range.start, &wanted);
             change.range = range;
             change
         }
-        None => append(&doc, Kind::Status, &wanted),
+        None => append(&doc, ProgressSectionKind::Status, &wanted),
     };
-    let headings = doc.outline.headings.len() + usize::from(doc.section(Kind::Status).is_none());
+    let headings = doc.outline.headings.len()
+        + usize::from(doc.section(ProgressSectionKind::Status).is_none());
     let new = splice(text, vec![change])?;
-    if Outline::of(&new).headings.len() != headings {
+    if MarkdownOutline::of(&new).headings.len() != headings {
         return Err(swallowed());
     }
     checked(&doc, new, |file| {
@@ -120,7 +125,7 @@ pub(super) fn empty_log() -> [String; 2] {
 }
 
 /// New lines at the end of a section, which is created when it is missing.
-pub(super) fn append(doc: &Doc<'_>, kind: Kind, new: &[String]) -> Splice {
+pub(super) fn append(doc: &ProgressDoc<'_>, kind: ProgressSectionKind, new: &[String]) -> Splice {
     if let Some(section) = doc.section(kind) {
         return lines::insert_block(doc.text, doc.content_end(section.body.clone()), new);
     }
@@ -130,11 +135,11 @@ pub(super) fn append(doc: &Doc<'_>, kind: Kind, new: &[String]) -> Splice {
 
 /// `text`, when it says what it should and its tasks are those of `old`.
 fn checked(
-    old: &Doc<'_>,
+    old: &ProgressDoc<'_>,
     text: String,
     is_right: impl FnOnce(&ProgressFile) -> bool,
 ) -> Result<String, EditError> {
-    let new = Doc::read(&text).map_err(|_| swallowed())?;
+    let new = ProgressDoc::read(&text).map_err(|_| swallowed())?;
     let same_tasks =
         old.tasks.iter().map(|t| &t.task.name).eq(new.tasks.iter().map(|t| &t.task.name));
     let is_right = same_tasks && is_right(&view::of(new));

@@ -2,14 +2,15 @@
 
 use super::testing::{FULL, changes, edited, id, plan, task};
 use super::{
-    Attempt, Codec, LogRow, Progress, add_attempt, log_iteration, read, set_completed, set_status,
+    LogRow, PlanCodec, ProgressCodec, RecentAttempt, add_attempt, log_iteration, read,
+    set_completed, set_status,
 };
-use crate::plan::{Edit, Retirement, State};
+use crate::plan::{PlanEdit, Retirement, TaskState};
 
 const BARE: &str = "# Progress: x\n\n## Tasks\n\n- [ ] a\n";
 
-fn attempt(iteration: u32, tried: &str) -> Attempt {
-    Attempt { iteration, tried: tried.into(), result: "nothing".into(), next: None }
+fn attempt(iteration: u32, tried: &str) -> RecentAttempt {
+    RecentAttempt { iteration, tried: tried.into(), result: "nothing".into(), next: None }
 }
 
 fn tried(text: &str) -> Vec<String> {
@@ -28,7 +29,7 @@ fn row(iteration: u32, notes: &str) -> LogRow {
 
 #[test]
 fn an_attempt_is_appended_and_read_back() {
-    let new = Attempt {
+    let new = RecentAttempt {
         iteration: 4,
         tried: "a\nsecond | way".into(),
         result: "**half** done".into(),
@@ -46,7 +47,7 @@ fn an_attempt_is_appended_and_read_back() {
         ]
     );
     let read = read(&text).expect("reads").attempts.pop();
-    assert_eq!(read, Some(Attempt { tried: "a second | way".into(), ..new }));
+    assert_eq!(read, Some(RecentAttempt { tried: "a second | way".into(), ..new }));
 }
 
 #[test]
@@ -86,17 +87,17 @@ fn an_entry_that_a_state_hangs_on_is_kept_as_long_as_it_does() {
     let kept = |text: &str| add_attempt(text, &attempt(9, "on"), 1).expect("works");
     let text = kept(FULL);
     assert_eq!(tried(&text).len(), 3, "the two marks and the new entry");
-    assert_eq!(task(&text, "Animate").state, State::Skipped);
+    assert_eq!(task(&text, "Animate").state, TaskState::Skipped);
     assert_eq!(task(&text, "Port").state.word(), "failed");
 
     let mut fresh = task(&text, "Port");
-    fresh.state = State::Pending;
-    let text = kept(&edited(&text, Edit::UpdateTask(fresh)));
-    assert_eq!(task(&text, "Port").state, State::Pending);
-    assert_eq!(task(&text, "Animate").state, State::Skipped);
+    fresh.state = TaskState::Pending;
+    let text = kept(&edited(&text, PlanEdit::UpdateTask(fresh)));
+    assert_eq!(task(&text, "Port").state, TaskState::Pending);
+    assert_eq!(task(&text, "Animate").state, TaskState::Skipped);
     assert_eq!(tried(&text).len(), 2);
 
-    let accept = Edit::Retire {
+    let accept = PlanEdit::Retire {
         id: id(&text, "Animate"),
         how: Retirement::Accepted,
         reason: None,
@@ -109,7 +110,8 @@ fn an_entry_that_a_state_hangs_on_is_kept_as_long_as_it_does() {
 fn rejections_of_an_open_task_are_not_forgotten() {
     let mut text = BARE.to_owned();
     for _ in 0..3 {
-        let reject = Edit::Reject { id: id(&text, "a"), reason: "red".into(), at: String::new() };
+        let reject =
+            PlanEdit::Reject { id: id(&text, "a"), reason: "red".into(), at: String::new() };
         text = add_attempt(&edited(&text, reject), &attempt(1, "on"), 1).expect("works");
     }
     assert_eq!(task(&text, "a").retries, 3);
@@ -144,7 +146,7 @@ fn a_missing_log_is_created_with_its_table() {
     );
     let second = log_iteration(&first, &row(2, "")).expect("works");
     assert_eq!(second, format!("{first}| 2 | 2026-01-18 11:00 | 1m 2s | 1 |  |\n"));
-    let empty = Progress.empty("x", "");
+    let empty = ProgressCodec.empty("x", "");
     assert_eq!(changes(&empty, &log_iteration(&empty, &row(1, "")).expect("works")).len(), 1);
 }
 

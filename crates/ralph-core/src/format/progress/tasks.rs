@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::attempts::{self, Verdict};
-use super::doc::Doc;
-use super::outline::Item;
+use super::attempts::{self, EntryVerdict};
+use super::doc::ProgressDoc;
+use super::outline::OutlineItem;
 use super::{ident, lines};
 use crate::format::ParseError;
-use crate::plan::{State, Task};
+use crate::plan::{Task, TaskState};
 use crate::text::{LineCounter, position};
 
 /// A task and the places of its parts.
@@ -29,7 +29,7 @@ pub(super) struct TaskSpan {
     pub(super) accepts: Vec<Range<usize>>,
     pub(super) ticked: bool,
     /// Verdict of the newest entry about this task in Recent Attempts.
-    pub(super) verdict: Option<Verdict>,
+    pub(super) verdict: Option<EntryVerdict>,
 }
 
 impl TaskSpan {
@@ -41,7 +41,7 @@ impl TaskSpan {
 }
 
 /// Find the tasks of all regions of `doc`, name them, and let the attempts speak.
-pub(super) fn fill(doc: &mut Doc<'_>) -> Result<(), ParseError> {
+pub(super) fn fill(doc: &mut ProgressDoc<'_>) -> Result<(), ParseError> {
     let mut tasks = Vec::new();
     let mut ranges = Vec::new();
     for region in &doc.regions {
@@ -63,11 +63,11 @@ pub(super) fn fill(doc: &mut Doc<'_>) -> Result<(), ParseError> {
             span.verdict = Some(history.newest);
             match history.newest {
                 _ if span.ticked => {}
-                Verdict::Skipped => span.task.state = State::Skipped,
-                Verdict::Failed => {
-                    span.task.state = State::Failed(history.reason.map(str::to_owned))
+                EntryVerdict::Skipped => span.task.state = TaskState::Skipped,
+                EntryVerdict::Failed => {
+                    span.task.state = TaskState::Failed(history.reason.map(str::to_owned))
                 }
-                Verdict::Rejected | Verdict::Retry => {}
+                EntryVerdict::Rejected | EntryVerdict::Retry => {}
             }
         }
         span.task.id = id;
@@ -78,7 +78,7 @@ pub(super) fn fill(doc: &mut Doc<'_>) -> Result<(), ParseError> {
 
 /// The tasks among the items of `range`.
 fn collect(
-    doc: &Doc<'_>,
+    doc: &ProgressDoc<'_>,
     range: &Range<usize>,
     phase: Option<&str>,
     tasks: &mut Vec<TaskSpan>,
@@ -106,7 +106,7 @@ fn collect(
     Ok(())
 }
 
-fn span(text: &str, item: &Item, checkbox: &Range<usize>, phase: Option<&str>) -> TaskSpan {
+fn span(text: &str, item: &OutlineItem, checkbox: &Range<usize>, phase: Option<&str>) -> TaskSpan {
     let end = lines::line_end(text, checkbox.end);
     let rest = lines::at(text, checkbox.end..end);
     let start = checkbox.end + (rest.len() - rest.trim_start().len());
@@ -114,9 +114,9 @@ fn span(text: &str, item: &Item, checkbox: &Range<usize>, phase: Option<&str>) -
     let (name, reason) = split_blocked(full);
     let ticked = lines::at(text, checkbox.clone()).contains(['x', 'X']);
     let state = match reason {
-        _ if ticked => State::Accepted,
-        Some(reason) => State::Blocked(reason.to_owned()),
-        None => State::Pending,
+        _ if ticked => TaskState::Accepted,
+        Some(reason) => TaskState::Blocked(reason.to_owned()),
+        None => TaskState::Pending,
     };
     TaskSpan {
         task: Task {
@@ -138,7 +138,7 @@ fn span(text: &str, item: &Item, checkbox: &Range<usize>, phase: Option<&str>) -
 }
 
 /// Take a nested `- Accept: …` as a criterion of `span`.
-fn criterion(text: &str, item: &Item, span: &mut TaskSpan) {
+fn criterion(text: &str, item: &OutlineItem, span: &mut TaskSpan) {
     if item.checkbox.is_none()
         && let Some(value) = labelled(text, item, "accept")
     {
@@ -193,7 +193,7 @@ fn last_bracket(text: &str) -> Option<usize> {
 }
 
 /// Return the place of an item's text, for an item without a checkbox.
-pub(super) fn content(text: &str, item: &Item) -> Range<usize> {
+pub(super) fn content(text: &str, item: &OutlineItem) -> Range<usize> {
     let source = lines::at(text, item.range.clone());
     let digits = source.len() - source.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let rest = lines::at(source, (digits + 1).min(source.len())..source.len()).trim_start();
@@ -201,7 +201,7 @@ pub(super) fn content(text: &str, item: &Item) -> Range<usize> {
 }
 
 /// The place of the value in an item `Label: value`; the label may be emphasised.
-pub(super) fn labelled(text: &str, item: &Item, label: &str) -> Option<Range<usize>> {
+pub(super) fn labelled(text: &str, item: &OutlineItem, label: &str) -> Option<Range<usize>> {
     let content = content(text, item);
     let source = lines::at(text, content.clone());
     let bare = source.trim_start_matches(['*', '_']);
@@ -216,7 +216,7 @@ pub(super) fn labelled(text: &str, item: &Item, label: &str) -> Option<Range<usi
 }
 
 /// Refuse what was meant as a checkbox and is none, so that no task is lost in silence.
-fn check_box(doc: &Doc<'_>, item: &Item) -> Result<(), ParseError> {
+fn check_box(doc: &ProgressDoc<'_>, item: &OutlineItem) -> Result<(), ParseError> {
     let content = content(doc.text, item);
     if doc.outline.is_opaque(content.start) {
         return Ok(());

@@ -1,14 +1,14 @@
 //! Helpers for the tests of this format.
 
-use super::{Codec, EditError, Progress};
-use crate::plan::{Edit, Id, Plan, Task};
+use super::{EditError, PlanCodec, ProgressCodec};
+use crate::plan::{Id, Plan, PlanEdit, Task};
 
 /// Test file that has every section of a progress file.
 pub(super) const FULL: &str = include_str!("testdata/full.md");
 
 /// The plan in `text`, which must be readable.
 pub(super) fn plan(text: &str) -> Plan {
-    Progress.parse(text).unwrap_or_else(|e| panic!("{e} in\n{text}"))
+    ProgressCodec.parse(text).unwrap_or_else(|e| panic!("{e} in\n{text}"))
 }
 
 /// The names of the tasks in `text`.
@@ -28,19 +28,19 @@ pub(super) fn id(text: &str, name: &str) -> Id {
 }
 
 /// `text` after one edit that must work.
-pub(super) fn edited(text: &str, edit: Edit) -> String {
+pub(super) fn edited(text: &str, edit: PlanEdit) -> String {
     try_edit(text, edit).unwrap_or_else(|e| panic!("{e} in\n{text}"))
 }
 
-pub(super) fn try_edit(text: &str, edit: Edit) -> Result<String, EditError> {
-    Progress.edit(text, &[edit])
+pub(super) fn try_edit(text: &str, edit: PlanEdit) -> Result<String, EditError> {
+    ProgressCodec.edit(text, &[edit])
 }
 
 /// `text` with the task called `name` changed by `change`.
 pub(super) fn updated(text: &str, name: &str, change: impl FnOnce(&mut Task)) -> String {
     let mut task = task(text, name);
     change(&mut task);
-    edited(text, Edit::UpdateTask(task))
+    edited(text, PlanEdit::UpdateTask(task))
 }
 
 /// The lines that went (`-`) and came (`+`), in file order; all others are the same, byte by byte.

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::attempts::Attempt;
-use super::doc::{Doc, Kind, words};
-use super::outline::Table;
+use super::attempts::RecentAttempt;
+use super::doc::{ProgressDoc, ProgressSectionKind, words};
+use super::outline::OutlineTable;
 use super::{lines, tasks};
 use crate::format::ParseError;
 
@@ -19,7 +19,7 @@ pub struct ProgressFile {
     /// Tasks that were completed in the last iteration.
     pub completed: Vec<String>,
     /// Entries of Recent Attempts, oldest first.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<RecentAttempt>,
     /// The rows of the Iteration Log that have a number.
     pub log: Vec<LogRow>,
 }
@@ -37,14 +37,14 @@ pub struct LogRow {
 
 /// Read everything but the tasks from a progress file.
 pub fn read(text: &str) -> Result<ProgressFile, ParseError> {
-    Doc::read(text).map(of)
+    ProgressDoc::read(text).map(of)
 }
 
-pub(super) fn of(doc: Doc<'_>) -> ProgressFile {
+pub(super) fn of(doc: ProgressDoc<'_>) -> ProgressFile {
     ProgressFile {
-        status: prose(&doc, Kind::Status),
-        analysis: prose(&doc, Kind::Analysis),
-        testing_strategy: prose(&doc, Kind::Testing),
+        status: prose(&doc, ProgressSectionKind::Status),
+        analysis: prose(&doc, ProgressSectionKind::Analysis),
+        testing_strategy: prose(&doc, ProgressSectionKind::Testing),
         completed: completed(&doc),
         log: log(&doc),
         attempts: doc.entries.into_iter().map(|e| e.attempt).collect(),
@@ -52,20 +52,20 @@ pub(super) fn of(doc: Doc<'_>) -> ProgressFile {
 }
 
 /// Return the place of a section's text, without blank lines and thematic breaks around it.
-pub(super) fn prose_range(doc: &Doc<'_>, body: &Range<usize>) -> Range<usize> {
+pub(super) fn prose_range(doc: &ProgressDoc<'_>, body: &Range<usize>) -> Range<usize> {
     let end = doc.content_end(body.clone());
     lines::content_start(doc.text, body.start..end)..end
 }
 
-fn prose(doc: &Doc<'_>, kind: Kind) -> String {
+fn prose(doc: &ProgressDoc<'_>, kind: ProgressSectionKind) -> String {
     let section = doc.section(kind);
     let range = section.map_or(0..0, |s| prose_range(doc, &s.body));
     lines::at(doc.text, range).trim_end().to_owned()
 }
 
 /// Whether `RALPH_DONE` stands alone on a line of the Status section, outside of code.
-pub(super) fn says_done(doc: &Doc<'_>) -> bool {
-    doc.all(Kind::Status).any(|section| {
+pub(super) fn says_done(doc: &ProgressDoc<'_>) -> bool {
+    doc.all(ProgressSectionKind::Status).any(|section| {
         let mut at = section.body.start;
         let mut done = false;
         while at < section.body.end && !done {
@@ -79,8 +79,8 @@ pub(super) fn says_done(doc: &Doc<'_>) -> bool {
 }
 
 /// The items of the Completed section that are not in another item, without their boxes.
-fn completed(doc: &Doc<'_>) -> Vec<String> {
-    let Some(section) = doc.section(Kind::Completed) else { return Vec::new() };
+fn completed(doc: &ProgressDoc<'_>) -> Vec<String> {
+    let Some(section) = doc.section(ProgressSectionKind::Completed) else { return Vec::new() };
     let items = doc.outline.items.get(doc.outline.items_in(&section.body)).unwrap_or_default();
     let texts = items.iter().filter(|i| i.parent.is_none()).filter_map(|item| {
         let from = match &item.checkbox {
@@ -110,21 +110,23 @@ pub(super) fn cell<'r>(row: &'r LogRow, iteration: &'r str, column: &str) -> &'r
 }
 
 /// The headings of a table's columns.
-pub(super) fn columns(doc: &Doc<'_>, table: &Table) -> Vec<String> {
+pub(super) fn columns(doc: &ProgressDoc<'_>, table: &OutlineTable) -> Vec<String> {
     let head = table.rows.first().map(Vec::as_slice).unwrap_or_default();
     head.iter().map(|c| unescape(lines::at(doc.text, c.clone()))).collect()
 }
 
 /// The tables of the log sections that have an Iteration column.
-pub(super) fn log_tables<'d>(doc: &'d Doc<'_>) -> impl DoubleEndedIterator<Item = &'d Table> {
-    let sections: Vec<_> = doc.all(Kind::Log).map(|s| s.body.clone()).collect();
+pub(super) fn log_tables<'d>(
+    doc: &'d ProgressDoc<'_>,
+) -> impl DoubleEndedIterator<Item = &'d OutlineTable> {
+    let sections: Vec<_> = doc.all(ProgressSectionKind::Log).map(|s| s.body.clone()).collect();
     doc.outline.tables.iter().filter(move |t| {
         sections.iter().any(|body| body.contains(&t.range.start))
             && columns(doc, t).iter().any(|c| words(c) == "iteration")
     })
 }
 
-pub(super) fn log(doc: &Doc<'_>) -> Vec<LogRow> {
+pub(super) fn log(doc: &ProgressDoc<'_>) -> Vec<LogRow> {
     let mut rows = Vec::new();
     for table in log_tables(doc) {
         let columns = columns(doc, table);
@@ -155,7 +157,7 @@ fn row<'c>(cells: impl Iterator<Item = (&'c str, String)>) -> Option<LogRow> {
 
 /// The iteration that is going on: one more than the last one in the log, and not before the
 /// newest attempt's.
-pub(super) fn current_iteration(doc: &Doc<'_>) -> u32 {
+pub(super) fn current_iteration(doc: &ProgressDoc<'_>) -> u32 {
     let logged = log(doc).iter().map(|r| r.iteration.saturating_add(1)).max();
     let tried = doc.entries.iter().map(|e| e.attempt.iteration).max();
     logged.max(tried).unwrap_or(1)

@@ -2,18 +2,18 @@
 
 use super::{lines, tasks, unsupported};
 use crate::format::EditError;
-use crate::plan::{State, Task};
+use crate::plan::{Task, TaskState};
 
 /// Data of a task that goes into the file, in the form in which it will be read back.
-pub(super) struct Wanted {
+pub(super) struct TaskContent {
     pub(super) name: String,
-    pub(super) state: State,
+    pub(super) state: TaskState,
     pub(super) notes: Option<String>,
     pub(super) accept: Vec<String>,
     pub(super) phase: Option<String>,
 }
 
-impl Wanted {
+impl TaskContent {
     /// Return the data that the file will store for `task`, or an error if the format cannot store it.
     pub(super) fn of(task: &Task) -> Result<Self, EditError> {
         let name = lines::one_line(&task.name);
@@ -25,13 +25,13 @@ impl Wanted {
         }
         let state = match &task.state {
             // A run and its end are not in the file; the task is still to be done.
-            State::Pending | State::Running | State::Killed(_) => State::Pending,
-            State::Done | State::Accepted => State::Accepted,
-            State::Blocked(reason) => State::Blocked(bracketed(reason)),
-            State::Failed(reason) => {
-                State::Failed(reason.as_deref().map(lines::one_line).filter(|r| !r.is_empty()))
+            TaskState::Pending | TaskState::Running | TaskState::Killed(_) => TaskState::Pending,
+            TaskState::Done | TaskState::Accepted => TaskState::Accepted,
+            TaskState::Blocked(reason) => TaskState::Blocked(bracketed(reason)),
+            TaskState::Failed(reason) => {
+                TaskState::Failed(reason.as_deref().map(lines::one_line).filter(|r| !r.is_empty()))
             }
-            State::Skipped => State::Skipped,
+            TaskState::Skipped => TaskState::Skipped,
         };
         let accept = task.accept.iter().map(|a| lines::one_line(a)).filter(|a| !a.is_empty());
         Ok(Self {
@@ -44,9 +44,9 @@ impl Wanted {
     }
 
     pub(super) fn line(&self, lead: &str) -> String {
-        let tick = if self.state == State::Accepted { 'x' } else { ' ' };
+        let tick = if self.state == TaskState::Accepted { 'x' } else { ' ' };
         let mark = match &self.state {
-            State::Blocked(reason) => blocked_mark(reason),
+            TaskState::Blocked(reason) => blocked_mark(reason),
             _ => String::new(),
         };
         format!("{lead}[{tick}] {}{mark}", self.name)

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::code::{Code, Language};
+use super::code::{MaskedSource, SourceLanguage};
 
 /// Most tests and suites of one file that are looked at.
 const MOST: usize = 5000;
 
 /// A test, or a suite of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Case {
+pub(super) struct TestItem {
     /// Name with the names of the suites around it, joined with `::`.
     pub(super) name: String,
     pub(super) leaf: String,
@@ -22,14 +22,14 @@ pub(super) struct Case {
     source: String,
 }
 
-impl Case {
+impl TestItem {
     pub(super) fn is_test(&self) -> bool {
         self.body.is_some()
     }
 }
 
 /// A test or suite as places in the text.
-struct Found {
+struct CaseSpan {
     leaf: String,
     head: Range<usize>,
     body: Range<usize>,
@@ -37,24 +37,26 @@ struct Found {
 }
 
 /// All tests of a source, in its order. Of several with one name, all but the first are numbered.
-pub(super) fn cases(text: &str, language: Language) -> Vec<Case> {
-    let code = Code::new(text, language);
+pub(super) fn cases(text: &str, language: SourceLanguage) -> Vec<TestItem> {
+    let code = MaskedSource::new(text, language);
     let mut found = match language {
-        Language::Rust => rust(&code),
-        Language::Script => script(&code),
-        Language::Go => go(&code),
-        Language::Class => classes(&code),
-        Language::Python | Language::Ruby | Language::Bats => by_lines(&code, language),
+        SourceLanguage::Rust => rust(&code),
+        SourceLanguage::Script => script(&code),
+        SourceLanguage::Go => go(&code),
+        SourceLanguage::Class => classes(&code),
+        SourceLanguage::Python | SourceLanguage::Ruby | SourceLanguage::Bats => {
+            by_lines(&code, language)
+        }
     };
     found.truncate(MOST);
     found.sort_by_key(|case| case.head.start);
     named(&code, &found)
 }
 
-fn named(code: &Code<'_>, found: &[Found]) -> Vec<Case> {
-    let mut around: Vec<&Found> = Vec::new();
-    let mut names = Names::default();
-    let mut cases: Vec<Case> = Vec::new();
+fn named(code: &MaskedSource<'_>, found: &[CaseSpan]) -> Vec<TestItem> {
+    let mut around: Vec<&CaseSpan> = Vec::new();
+    let mut names = CaseNames::default();
+    let mut cases: Vec<TestItem> = Vec::new();
     for case in found {
         around
             .retain(|suite| suite.body.end >= case.body.end && suite.body.start <= case.head.start);
@@ -62,7 +64,7 @@ fn named(code: &Code<'_>, found: &[Found]) -> Vec<Case> {
         let name = path.chain([case.leaf.as_str()]).collect::<Vec<_>>().join("::");
         let name = names.free(name, case.is_suite);
         let whole = case.head.start..if case.is_suite { case.body.start } else { case.body.end };
-        cases.push(Case {
+        cases.push(TestItem {
             name,
             leaf: case.leaf.clone(),
             head: code.masked(case.head.clone()).to_owned(),
@@ -78,9 +80,9 @@ fn named(code: &Code<'_>, found: &[Found]) -> Vec<Case> {
 
 /// Names that are taken, those of suites apart from those of tests, and the last number of each.
 #[derive(Default)]
-struct Names(BTreeMap<(bool, String), usize>);
+struct CaseNames(BTreeMap<(bool, String), usize>);
 
-impl Names {
+impl CaseNames {
     /// The name, with a number when it is taken.
     fn free(&mut self, name: String, is_suite: bool) -> String {
         let mut last = self.0.get(&(is_suite, name.clone())).copied().unwrap_or(0);
@@ -96,7 +98,7 @@ impl Names {
 }
 
 /// Functions with an attribute such as `#[test]`, and the modules around them.
-fn rust(code: &Code<'_>) -> Vec<Found> {
+fn rust(code: &MaskedSource<'_>) -> Vec<CaseSpan> {
     let mut found = Vec::new();
     let mut done = 0;
     for at in code.mask.match_indices("#[").map(|(at, _)| at) {
@@ -120,7 +122,7 @@ fn rust(code: &Code<'_>) -> Vec<Found> {
         let leaf = code.word(name_at).to_owned();
         let open = code.skip_blanks(name_at + leaf.len());
         if let Some(body) = code.pair(open).filter(|_| code.byte(open) == Some(b'{')) {
-            found.push(Found { leaf, head: at..at, body, is_suite: true });
+            found.push(CaseSpan { leaf, head: at..at, body, is_suite: true });
         }
     }
     found
@@ -133,7 +135,7 @@ fn is_test_attribute(attribute: &str) -> bool {
     last.ends_with("test") || last == "test_case" || last == "quickcheck"
 }
 
-fn rust_function(code: &Code<'_>, head: usize, from: usize) -> Option<Found> {
+fn rust_function(code: &MaskedSource<'_>, head: usize, from: usize) -> Option<CaseSpan> {
     let mut at = from;
     loop {
         match code.word(at) {
@@ -151,11 +153,11 @@ fn rust_function(code: &Code<'_>, head: usize, from: usize) -> Option<Found> {
     let name_at = code.skip_blanks(at + 2);
     let leaf = code.word(name_at).to_owned();
     let body = body_after(code, name_at)?;
-    Some(Found { leaf, head: head..body.start, body, is_suite: false })
+    Some(CaseSpan { leaf, head: head..body.start, body, is_suite: false })
 }
 
 /// The braces that follow, past the parameters and whatever else is in brackets.
-fn body_after(code: &Code<'_>, from: usize) -> Option<Range<usize>> {
+fn body_after(code: &MaskedSource<'_>, from: usize) -> Option<Range<usize>> {
     let mut at = from;
     loop {
         match code.byte(at)? {
@@ -169,7 +171,7 @@ fn body_after(code: &Code<'_>, from: usize) -> Option<Range<usize>> {
 
 /// The text of all that stands under `#[cfg(test)]` in a Rust source.
 pub(super) fn test_code(text: &str) -> String {
-    let code = Code::new(text, Language::Rust);
+    let code = MaskedSource::new(text, SourceLanguage::Rust);
     let (mut out, mut done) = (String::new(), 0);
     for (at, attribute) in code.mask.match_indices("#[cfg(test)]") {
         let range = body_after(&code, at + attribute.len());
@@ -184,7 +186,7 @@ pub(super) fn test_code(text: &str) -> String {
 }
 
 /// `it("…", …)`, `test.skip("…", …)`, `describe("…", …)` and their kin.
-fn script(code: &Code<'_>) -> Vec<Found> {
+fn script(code: &MaskedSource<'_>) -> Vec<CaseSpan> {
     const TESTS: [&str; 7] = ["it", "test", "specify", "xit", "xtest", "fit", "ftest"];
     const SUITES: [&str; 5] = ["describe", "context", "suite", "xdescribe", "fdescribe"];
     let mut found = Vec::new();
@@ -195,7 +197,7 @@ fn script(code: &Code<'_>) -> Vec<Found> {
                 if let Some((open, leaf)) = call(code, at + word.len()).filter(|_| !is_method)
                     && let Some(body) = code.pair(open)
                 {
-                    found.push(Found { leaf, head: at..open, body, is_suite });
+                    found.push(CaseSpan { leaf, head: at..open, body, is_suite });
                 }
             }
         }
@@ -205,7 +207,7 @@ fn script(code: &Code<'_>) -> Vec<Found> {
 }
 
 /// The bracket of a call and the text that is its first argument, past `.skip`, `.each(…)` and the like.
-fn call(code: &Code<'_>, from: usize) -> Option<(usize, String)> {
+fn call(code: &MaskedSource<'_>, from: usize) -> Option<(usize, String)> {
     let mut at = from;
     while code.byte(at) == Some(b'.') {
         let word = code.word(at + 1).to_owned();
@@ -242,21 +244,21 @@ fn literal(text: &str) -> Option<String> {
 }
 
 /// Return the tests of a Go file, such as `func TestX(t *testing.T) {`.
-fn go(code: &Code<'_>) -> Vec<Found> {
+fn go(code: &MaskedSource<'_>) -> Vec<CaseSpan> {
     let mut found = Vec::new();
     for at in code.words("func") {
         let name_at = code.skip_blanks(at + 4);
         let leaf = code.word(name_at).to_owned();
         let is_test = ["Test", "Fuzz", "Example"].iter().any(|begin| leaf.starts_with(begin));
         if let Some(body) = body_after(code, name_at).filter(|_| is_test && leaf != "TestMain") {
-            found.push(Found { leaf, head: at..body.start, body, is_suite: false });
+            found.push(CaseSpan { leaf, head: at..body.start, body, is_suite: false });
         }
     }
     found
 }
 
 /// Methods under `@Test`, `[Fact]` and their kin, and PHP's `function testX`.
-fn classes(code: &Code<'_>) -> Vec<Found> {
+fn classes(code: &MaskedSource<'_>) -> Vec<CaseSpan> {
     const MARKS: [&str; 9] = [
         "@Test",
         "@ParameterizedTest",
@@ -268,7 +270,7 @@ fn classes(code: &Code<'_>) -> Vec<Found> {
         "[Theory",
         "[TestMethod]",
     ];
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<CaseSpan> = Vec::new();
     let mut places: Vec<usize> =
         MARKS.iter().flat_map(|mark| code.mask.match_indices(mark)).map(|(at, _)| at).collect();
     places.sort_unstable();
@@ -292,13 +294,13 @@ fn classes(code: &Code<'_>) -> Vec<Found> {
         if let Some(body) = body_after(code, name_at).filter(|_| leaf.starts_with("test")) {
             let start =
                 code.mask.get(..at).and_then(|b| b.rfind(['{', '}', ';'])).map_or(0, |b| b + 1);
-            found.push(Found { leaf, head: start..body.start, body, is_suite: false });
+            found.push(CaseSpan { leaf, head: start..body.start, body, is_suite: false });
         }
     }
     found
 }
 
-fn method(code: &Code<'_>, start: usize, mark: usize) -> Option<Found> {
+fn method(code: &MaskedSource<'_>, start: usize, mark: usize) -> Option<CaseSpan> {
     let mut at = mark;
     // Past this and all further annotations.
     loop {
@@ -324,11 +326,11 @@ fn method(code: &Code<'_>, start: usize, mark: usize) -> Option<Found> {
         Some((_, name)) => name,
         None => signature.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?,
     };
-    Some(Found { leaf: leaf.to_owned(), head: start..body.start, body, is_suite: false })
+    Some(CaseSpan { leaf: leaf.to_owned(), head: start..body.start, body, is_suite: false })
 }
 
 /// Languages in which a body is what stands further in than its head.
-fn by_lines(code: &Code<'_>, language: Language) -> Vec<Found> {
+fn by_lines(code: &MaskedSource<'_>, language: SourceLanguage) -> Vec<CaseSpan> {
     let mut lines: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
     for line in code.mask.split_inclusive('\n') {
@@ -346,7 +348,7 @@ fn by_lines(code: &Code<'_>, language: Language) -> Vec<Found> {
                 |other: &&Range<usize>| depth_or_blank(code, other).is_none_or(|d| d > depth);
             let last = lines.iter().skip(n + 1).take_while(inside).last().unwrap_or(line);
             let head = decorated_from(code, &lines, n, depth)..line.end;
-            found.push(Found { leaf, head, body: line.end..last.end.max(line.end), is_suite });
+            found.push(CaseSpan { leaf, head, body: line.end..last.end.max(line.end), is_suite });
         }
         if found.len() >= MOST {
             break;
@@ -355,16 +357,16 @@ fn by_lines(code: &Code<'_>, language: Language) -> Vec<Found> {
     found
 }
 
-fn depth(code: &Code<'_>, line: &Range<usize>) -> usize {
+fn depth(code: &MaskedSource<'_>, line: &Range<usize>) -> usize {
     code.source(line.clone()).bytes().take_while(|b| *b == b' ' || *b == b'\t').count()
 }
 
-fn depth_or_blank(code: &Code<'_>, line: &Range<usize>) -> Option<usize> {
+fn depth_or_blank(code: &MaskedSource<'_>, line: &Range<usize>) -> Option<usize> {
     (!code.masked(line.clone()).trim().is_empty()).then(|| depth(code, line))
 }
 
 /// Return the start of the decorators above line `n`.
-fn decorated_from(code: &Code<'_>, lines: &[Range<usize>], n: usize, deep: usize) -> usize {
+fn decorated_from(code: &MaskedSource<'_>, lines: &[Range<usize>], n: usize, deep: usize) -> usize {
     let mut from = lines.get(n).map_or(0, |line| line.start);
     for line in lines.get(..n).unwrap_or_default().iter().rev().take(50) {
         let text = code.masked(line.clone()).trim();
@@ -378,13 +380,13 @@ fn decorated_from(code: &Code<'_>, lines: &[Range<usize>], n: usize, deep: usize
 }
 
 /// The name of the test or suite whose head a line is.
-fn head_of(line: &str, language: Language) -> Option<(String, bool)> {
+fn head_of(line: &str, language: SourceLanguage) -> Option<(String, bool)> {
     let text = line.trim();
     let word_of = |rest: &str| -> String {
         rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_' || *c == ':').collect()
     };
     match language {
-        Language::Python => {
+        SourceLanguage::Python => {
             let text = text.strip_prefix("async ").unwrap_or(text);
             if let Some(rest) = text.strip_prefix("class ") {
                 return Some((word_of(rest).trim_end_matches(':').to_owned(), true));
@@ -392,7 +394,7 @@ fn head_of(line: &str, language: Language) -> Option<(String, bool)> {
             let name = word_of(text.strip_prefix("def ")?);
             name.starts_with("test").then_some((name, false))
         }
-        Language::Bats => {
+        SourceLanguage::Bats => {
             let rest = text.strip_prefix("@test ")?;
             Some((literal(rest.trim_start())?, false))
         }

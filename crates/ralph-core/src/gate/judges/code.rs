@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// The families of languages that are read alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
+pub(super) enum SourceLanguage {
     Rust,
     Python,
     Script,
@@ -15,7 +15,7 @@ pub(super) enum Language {
     Bats,
 }
 
-impl Language {
+impl SourceLanguage {
     /// The language of a file, by its name.
     pub(super) fn of(path: &str) -> Option<Self> {
         let (_, ending) = path.rsplit_once('.')?;
@@ -37,14 +37,14 @@ impl Language {
 }
 
 /// A source and its mask: strings and comments are blanks, everything else stays in its place.
-pub(super) struct Code<'t> {
+pub(super) struct MaskedSource<'t> {
     pub(super) text: &'t str,
     pub(super) mask: String,
     pairs: BTreeMap<usize, usize>,
 }
 
-impl<'t> Code<'t> {
-    pub(super) fn new(text: &'t str, language: Language) -> Self {
+impl<'t> MaskedSource<'t> {
+    pub(super) fn new(text: &'t str, language: SourceLanguage) -> Self {
         let mask = mask(text, language);
         let pairs = pairs(mask.as_bytes());
         Self { text, mask, pairs }
@@ -123,7 +123,7 @@ fn pairs(mask: &[u8]) -> BTreeMap<usize, usize> {
     pairs
 }
 
-fn mask(text: &str, language: Language) -> String {
+fn mask(text: &str, language: SourceLanguage) -> String {
     let bytes = text.as_bytes();
     let mut out = bytes.to_vec();
     let mut at = 0;
@@ -147,7 +147,7 @@ fn mask(text: &str, language: Language) -> String {
 }
 
 /// Return the end of the string or comment that starts at `at`, or `None` if none starts there.
-fn hidden(bytes: &[u8], at: usize, language: Language) -> Option<usize> {
+fn hidden(bytes: &[u8], at: usize, language: SourceLanguage) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let found = |needle: &[u8], from: usize| {
         let tail = rest.get(from..)?;
@@ -157,7 +157,8 @@ fn hidden(bytes: &[u8], at: usize, language: Language) -> Option<usize> {
     if language.has_hash_comments() {
         // `$#` and `${#x}` of the shell are no comments.
         let before = at.checked_sub(1).and_then(|b| bytes.get(b));
-        let starts = before.is_none_or(|b| b.is_ascii_whitespace() || language == Language::Python);
+        let starts =
+            before.is_none_or(|b| b.is_ascii_whitespace() || language == SourceLanguage::Python);
         if rest.first() == Some(&b'#') && starts {
             return Some(found(b"\n", 0).unwrap_or(bytes.len()));
         }
@@ -167,20 +168,22 @@ fn hidden(bytes: &[u8], at: usize, language: Language) -> Option<usize> {
         return Some(found(b"*/", 2).map_or(bytes.len(), |end| end + 2));
     }
     match (rest.first()?, language) {
-        (b'"' | b'\'', Language::Python)
+        (b'"' | b'\'', SourceLanguage::Python)
             if rest.starts_with(b"\"\"\"") || rest.starts_with(b"'''") =>
         {
             let quote = rest.get(..3)?;
             Some(found(quote, 3).map_or(bytes.len(), |end| end + 3))
         }
-        (b'r', Language::Rust) => raw_string(bytes, at),
-        (b'\'', Language::Rust) => rust_char(rest).map(|length| at + length),
-        (b'"', Language::Rust | Language::Ruby | Language::Bats) => {
-            Some(quoted(rest, b'"', Lines::Many) + at)
+        (b'r', SourceLanguage::Rust) => raw_string(bytes, at),
+        (b'\'', SourceLanguage::Rust) => rust_char(rest).map(|length| at + length),
+        (b'"', SourceLanguage::Rust | SourceLanguage::Ruby | SourceLanguage::Bats) => {
+            Some(quoted(rest, b'"', StringExtent::Many) + at)
         }
-        (b'`', Language::Script | Language::Go) => Some(quoted(rest, b'`', Lines::Many) + at),
-        (b'\'', Language::Bats) => Some(quoted(rest, b'\'', Lines::Many) + at),
-        (quote @ (b'"' | b'\''), _) => Some(quoted(rest, *quote, Lines::One) + at),
+        (b'`', SourceLanguage::Script | SourceLanguage::Go) => {
+            Some(quoted(rest, b'`', StringExtent::Many) + at)
+        }
+        (b'\'', SourceLanguage::Bats) => Some(quoted(rest, b'\'', StringExtent::Many) + at),
+        (quote @ (b'"' | b'\''), _) => Some(quoted(rest, *quote, StringExtent::One) + at),
         _ => None,
     }
 }
@@ -190,18 +193,18 @@ fn hidden(bytes: &[u8], at: usize, language: Language) -> Option<usize> {
 /// An unclosed string of one line ends with its line. So a misread quotation mark, for example in a
 /// regular expression, affects one line and not the rest of the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Lines {
+enum StringExtent {
     One,
     Many,
 }
 
 /// Return the length of the string at the start of `rest`.
-fn quoted(rest: &[u8], quote: u8, lines: Lines) -> usize {
+fn quoted(rest: &[u8], quote: u8, lines: StringExtent) -> usize {
     let mut at = 1;
     while let Some(byte) = rest.get(at) {
         match byte {
             b'\\' => at += 1,
-            b'\n' if lines == Lines::One => return at,
+            b'\n' if lines == StringExtent::One => return at,
             byte if *byte == quote => return at + 1,
             _ => {}
         }

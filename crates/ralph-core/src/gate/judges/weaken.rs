@@ -1,8 +1,8 @@
 //! Judges that do not judge as strictly as they did.
 
-use super::Weakened;
-use super::cases::Case;
-use super::code::Language;
+use super::JudgeWeakening;
+use super::cases::TestItem;
+use super::code::SourceLanguage;
 use super::paths::JudgeKind;
 
 /// Words that keep a test from running, or from failing.
@@ -76,7 +76,11 @@ const LOOSE: [&str; 14] = [
 ];
 
 /// Tests that are in both texts and are weaker in the new one.
-pub(super) fn tests(old: &[Case], new: &[Case], language: Option<Language>) -> Vec<Weakened> {
+pub(super) fn tests(
+    old: &[TestItem],
+    new: &[TestItem],
+    language: Option<SourceLanguage>,
+) -> Vec<JudgeWeakening> {
     let Some(language) = language else { return Vec::new() };
     let mut weakened = Vec::new();
     for case in new {
@@ -90,8 +94,9 @@ pub(super) fn tests(old: &[Case], new: &[Case], language: Option<Language>) -> V
             // A new test takes nothing away from the others, unless it keeps them from running.
             None => Vec::from_iter(more(&[], case, &ONLYS).then(only)),
         };
-        weakened
-            .extend(hows.into_iter().map(|how| Weakened { test: Some(case.name.clone()), how }));
+        weakened.extend(
+            hows.into_iter().map(|how| JudgeWeakening { test: Some(case.name.clone()), how }),
+        );
     }
     weakened
 }
@@ -100,10 +105,11 @@ fn only() -> String {
     "only this runs, the others do not".to_owned()
 }
 
-fn compare(before: &Case, case: &Case, language: Language) -> Vec<String> {
+fn compare(before: &TestItem, case: &TestItem, language: SourceLanguage) -> Vec<String> {
     let mut hows = Vec::new();
     if more(&[before], case, &SKIPS)
-        || (language == Language::Ruby || language == Language::Bats) && skips_by_word(before, case)
+        || (language == SourceLanguage::Ruby || language == SourceLanguage::Bats)
+            && skips_by_word(before, case)
     {
         hows.push("skipped, or allowed to fail".to_owned());
     }
@@ -128,15 +134,16 @@ fn compare(before: &Case, case: &Case, language: Language) -> Vec<String> {
 }
 
 /// Whether more of `words` is in a test than there was.
-fn more(before: &[&Case], case: &Case, words: &[&str]) -> bool {
-    let all =
-        |case: &Case| count(&case.head, words) + case.body.as_ref().map_or(0, |b| count(b, words));
+fn more(before: &[&TestItem], case: &TestItem, words: &[&str]) -> bool {
+    let all = |case: &TestItem| {
+        count(&case.head, words) + case.body.as_ref().map_or(0, |b| count(b, words))
+    };
     all(case) > before.iter().map(|case| all(case)).sum()
 }
 
 /// `skip` and `pending` are whole commands in Ruby and bats.
-fn skips_by_word(before: &Case, case: &Case) -> bool {
-    let skips = |case: &Case| {
+fn skips_by_word(before: &TestItem, case: &TestItem) -> bool {
+    let skips = |case: &TestItem| {
         let lines = case.body.as_deref().unwrap_or_default().lines().map(str::trim);
         lines
             .filter(|line| ["skip", "pending"].iter().any(|w| line.split(' ').next() == Some(w)))
@@ -175,15 +182,15 @@ fn stands_alone(text: &str, at: usize, word: &str) -> bool {
     !starts && !ends
 }
 
-fn assertions(body: &str, language: Language) -> usize {
+fn assertions(body: &str, language: SourceLanguage) -> usize {
     let words: &[&str] = match language {
-        Language::Rust => &["assert", "panic!(", "unreachable!("],
-        Language::Python => &["assert", "raises("],
-        Language::Script => &["expect(", "assert", ".should"],
-        Language::Go => &["t.Error", "t.Fatal", "t.Fail", "assert.", "require.", "cmp.Diff("],
-        Language::Ruby => &["expect", "assert", "refute", "should", "must_"],
-        Language::Class => &["assert", "Assert", "verify(", "expect", "fail("],
-        Language::Bats => &["[ ", "[[ ", "assert", "refute"],
+        SourceLanguage::Rust => &["assert", "panic!(", "unreachable!("],
+        SourceLanguage::Python => &["assert", "raises("],
+        SourceLanguage::Script => &["expect(", "assert", ".should"],
+        SourceLanguage::Go => &["t.Error", "t.Fatal", "t.Fail", "assert.", "require.", "cmp.Diff("],
+        SourceLanguage::Ruby => &["expect", "assert", "refute", "should", "must_"],
+        SourceLanguage::Class => &["assert", "Assert", "verify(", "expect", "fail("],
+        SourceLanguage::Bats => &["[ ", "[[ ", "assert", "refute"],
     };
     words.iter().map(|word| body.matches(word).count()).sum()
 }
@@ -200,7 +207,7 @@ pub(super) fn settings(
     kind: JudgeKind,
     before: Option<&str>,
     after: Option<&str>,
-) -> Vec<Weakened> {
+) -> Vec<JudgeWeakening> {
     let (
         JudgeKind::Manifest | JudgeKind::Settings | JudgeKind::Ci | JudgeKind::GateScript,
         Some(after),
@@ -214,7 +221,7 @@ pub(super) fn settings(
         let line = after.lines().find(|line| line.contains(*mark) && !before.contains(line.trim()));
         line.unwrap_or(mark).trim().to_owned()
     };
-    let weakened = |mark: &&str| Weakened {
+    let weakened = |mark: &&str| JudgeWeakening {
         test: None,
         how: format!("`{}`", crate::text::clip(&line(mark), 120)),
     };

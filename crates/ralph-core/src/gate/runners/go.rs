@@ -1,6 +1,6 @@
 //! Runner for the output of `go test`.
 
-use super::{Runner, TOO_MANY, Tally};
+use super::{RunnerReader, TOO_MANY, TestTally};
 
 /// `go test`: the tests come first, the package they belong to after them.
 #[derive(Default)]
@@ -12,8 +12,8 @@ pub(super) struct GoTest {
 /// Most tests of one package that wait for its name.
 const MOST_PENDING: usize = 5000;
 
-impl Runner for GoTest {
-    fn line(&mut self, line: &str, tally: &mut Tally) {
+impl RunnerReader for GoTest {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
         if let Some(rest) = line.trim_start().strip_prefix("--- FAIL: ") {
             let name = rest.rsplit_once(" (").map_or(rest, |(name, _)| name);
             if self.pending.len() < MOST_PENDING {
@@ -33,13 +33,13 @@ impl Runner for GoTest {
         }
     }
 
-    fn end(&mut self, tally: &mut Tally) {
+    fn end(&mut self, tally: &mut TestTally) {
         self.let_go("", tally);
     }
 }
 
 impl GoTest {
-    fn package(&mut self, rest: &str, tally: &mut Tally) {
+    fn package(&mut self, rest: &str, tally: &mut TestTally) {
         let package = rest.split(['\t', ' ']).next().unwrap_or_default();
         let panicked = std::mem::take(&mut self.panicked);
         if let Some((_, why)) = rest.split_once(" [") {
@@ -55,7 +55,7 @@ impl GoTest {
         self.let_go(package, tally);
     }
 
-    fn let_go(&mut self, package: &str, tally: &mut Tally) {
+    fn let_go(&mut self, package: &str, tally: &mut TestTally) {
         for name in self.pending.drain(..) {
             tally.fail(&format!("{package} {name}"));
         }

@@ -1,6 +1,6 @@
 //! The names of failed tests in the output of the test runners that are in use.
 //!
-//! Each runner is known by lines that no other program is likely to write, and each keeps a [`Tally`]
+//! Each runner is known by lines that no other program is likely to write, and each keeps a [`TestTally`]
 //! of its own. Most runners also say how many tests failed; where that is more than the names that
 //! were found, the tally says so, and nobody may take the list for the whole truth.
 
@@ -24,7 +24,7 @@ const TOO_MANY: &str = "too many tests fail to keep all their names";
 const LONGEST_NAME: usize = 400;
 
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct TestTally {
     pub(super) failed: BTreeSet<String>,
     pub(super) ran: BTreeSet<String>,
     /// Number of failures by name, for runners in which a repeated name is another test.
@@ -35,7 +35,7 @@ pub(super) struct Tally {
     pub(super) partial: Option<String>,
 }
 
-impl Tally {
+impl TestTally {
     /// A test failed; told twice is told once.
     fn fail(&mut self, name: &str) {
         let name = without_addresses(clip(name.trim(), LONGEST_NAME));
@@ -75,21 +75,21 @@ impl Tally {
     }
 }
 
-trait Runner {
+trait RunnerReader {
     /// A line without colours, and without its end.
-    fn line(&mut self, line: &str, tally: &mut Tally);
+    fn line(&mut self, line: &str, tally: &mut TestTally);
 
-    fn end(&mut self, tally: &mut Tally) {
+    fn end(&mut self, tally: &mut TestTally) {
         let _ = tally;
     }
 }
 
 /// All runners that are known, reading side by side.
-pub(super) struct Runners(Vec<(Box<dyn Runner>, Tally)>);
+pub(super) struct RunnerReaders(Vec<(Box<dyn RunnerReader>, TestTally)>);
 
-impl Runners {
+impl RunnerReaders {
     pub(super) fn new() -> Self {
-        let all: [Box<dyn Runner>; 12] = [
+        let all: [Box<dyn RunnerReader>; 12] = [
             Box::new(rust::Libtest::default()),
             Box::new(rust::Nextest::default()),
             Box::new(python::Pytest),
@@ -98,12 +98,12 @@ impl Runners {
             Box::new(script::Jest::default()),
             Box::new(script::Vitest),
             Box::new(script::Mocha::default()),
-            Box::new(script::NodeSpec::default()),
+            Box::new(script::NodeTest::default()),
             Box::new(tap::Tap::default()),
             Box::new(others::Rspec),
             Box::new(others::Junit::default()),
         ];
-        Self(all.into_iter().map(|runner| (runner, Tally::default())).collect())
+        Self(all.into_iter().map(|runner| (runner, TestTally::default())).collect())
     }
 
     pub(super) fn line(&mut self, line: &str) {
@@ -113,7 +113,7 @@ impl Runners {
     }
 
     /// Return the result of each runner.
-    pub(super) fn finish(self) -> impl Iterator<Item = Tally> {
+    pub(super) fn finish(self) -> impl Iterator<Item = TestTally> {
         self.0.into_iter().map(|(mut runner, mut tally)| {
             runner.end(&mut tally);
             let found = tally.failed.len() as u64;

@@ -1,12 +1,12 @@
 //! rspec, and what the families of JUnit write: Maven, Gradle, .NET, PHPUnit, ctest, and its XML.
 
-use super::{Runner, Tally, number_before, without_time};
+use super::{RunnerReader, TestTally, number_before, without_time};
 
 /// rspec, by its list of commands that run a failure again.
 pub(super) struct Rspec;
 
-impl Runner for Rspec {
-    fn line(&mut self, line: &str, tally: &mut Tally) {
+impl RunnerReader for Rspec {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
         if let Some((place, name)) = line.strip_prefix("rspec ").and_then(|l| l.split_once(" # ")) {
             // The line moves when something above it changes.
             let file = place.trim_matches('\'').split(['[', ':']).next().unwrap_or_default();
@@ -23,8 +23,8 @@ pub(super) struct Junit {
     case: Option<String>,
 }
 
-impl Runner for Junit {
-    fn line(&mut self, line: &str, tally: &mut Tally) {
+impl RunnerReader for Junit {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
         let text = line.trim();
         if text.starts_with('<') {
             self.xml(text, tally);
@@ -37,7 +37,7 @@ impl Runner for Junit {
 }
 
 impl Junit {
-    fn xml(&mut self, text: &str, tally: &mut Tally) {
+    fn xml(&mut self, text: &str, tally: &mut TestTally) {
         if let Some(at) = text.find("<testcase ") {
             let tag = text.get(at..).unwrap_or_default();
             let class = attribute(tag, " classname=\"").unwrap_or_default();

@@ -1,12 +1,12 @@
 //! Runners for the output of pytest and unittest.
 
-use super::{Runner, Tally, number_before};
+use super::{RunnerReader, TestTally, number_before};
 
 /// Runner for pytest, which reads its short summary.
 pub(super) struct Pytest;
 
-impl Runner for Pytest {
-    fn line(&mut self, line: &str, tally: &mut Tally) {
+impl RunnerReader for Pytest {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
         let told = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "));
         if let Some(rest) = told {
             let name = node_id(rest);
@@ -54,8 +54,8 @@ pub(super) struct Unittest {
     ruled: bool,
 }
 
-impl Runner for Unittest {
-    fn line(&mut self, line: &str, tally: &mut Tally) {
+impl RunnerReader for Unittest {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
         let after_rule =
             std::mem::replace(&mut self.ruled, line.len() == 70 && line.bytes().all(|b| b == b'='));
         let told = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: "));

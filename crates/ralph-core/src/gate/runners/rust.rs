@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Runner, Tally, number_before};
+use super::{RunnerReader, TestTally, number_before};
 
 /// Most targets that are told apart.
 const MOST_TARGETS: usize = 5000;
@@ -21,8 +21,8 @@ pub(super) struct Libtest {
     running: bool,
 }
 
-impl Runner for Libtest {
-    fn line(&mut self, line: &str, tally: &mut Tally) {
+impl RunnerReader for Libtest {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
         if std::mem::take(&mut self.listing) {
             if let Some(name) = line.strip_prefix("    ").filter(|name| !name.starts_with(' ')) {
                 self.listing = true;
@@ -74,7 +74,7 @@ impl Runner for Libtest {
         }
     }
 
-    fn end(&mut self, tally: &mut Tally) {
+    fn end(&mut self, tally: &mut TestTally) {
         self.interrupt(tally);
         if self.stopped {
             tally.missing(
@@ -86,7 +86,7 @@ impl Runner for Libtest {
 
 impl Libtest {
     /// The tests that began before have no result: their process ended in the middle of them.
-    fn interrupt(&mut self, tally: &mut Tally) {
+    fn interrupt(&mut self, tally: &mut TestTally) {
         if std::mem::take(&mut self.running) {
             let target = &self.target;
             tally.missing(&format!("the tests of {target} did not come to their end"));
@@ -102,7 +102,7 @@ impl Libtest {
 
     /// A name of the list. Examples in documentation are known by their line, which moves; so several
     /// of one item are counted.
-    fn listed(&self, name: &str, tally: &mut Tally) {
+    fn listed(&self, name: &str, tally: &mut TestTally) {
         match name.split_once(" (line ") {
             Some((item, _)) => tally.fail_again(&self.full(item)),
             None => tally.fail(&self.full(name)),
@@ -133,8 +133,8 @@ pub(super) struct Nextest {
     summary: bool,
 }
 
-impl Runner for Nextest {
-    fn line(&mut self, line: &str, tally: &mut Tally) {
+impl RunnerReader for Nextest {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
         let text = line.trim_start();
         if let Some(rest) = text.strip_prefix("Summary [") {
             self.summary = true;
@@ -160,7 +160,7 @@ impl Runner for Nextest {
 }
 
 impl Nextest {
-    fn state(&self, state: &str, name: &str, tally: &mut Tally) {
+    fn state(&self, state: &str, name: &str, tally: &mut TestTally) {
         // A try that fails may be followed by one that passes; the summary knows.
         let last = match state.strip_prefix("TRY ").and_then(|rest| rest.split_once(' ')) {
             Some((_, last)) if self.summary => last,

@@ -1,6 +1,6 @@
 //! jest, vitest, mocha, and the report for people of `node --test`.
 
-use super::{Runner, Tally, indent, number_before, without_time};
+use super::{RunnerReader, TestTally, indent, number_before, without_time};
 
 /// jest: `FAIL file`, and below it a `●` for each test that failed.
 #[derive(Default)]
@@ -8,8 +8,8 @@ pub(super) struct Jest {
     file: Option<String>,
 }
 
-impl Runner for Jest {
-    fn line(&mut self, line: &str, tally: &mut Tally) {
+impl RunnerReader for Jest {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
         if let Some(file) = line.strip_prefix("FAIL ") {
             self.file = Some(without_time(file).trim().to_owned());
         } else if line.starts_with("PASS ") {
@@ -32,8 +32,8 @@ impl Runner for Jest {
 /// vitest: ` FAIL  file > suite > test`.
 pub(super) struct Vitest;
 
-impl Runner for Vitest {
-    fn line(&mut self, line: &str, tally: &mut Tally) {
+impl RunnerReader for Vitest {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
         if let Some(name) = line.strip_prefix(" FAIL  ") {
             let name = name.trim();
             // A file that could not be loaded is told as `file [ file ]`.
@@ -60,8 +60,8 @@ pub(super) struct Mocha {
 /// Deepest nesting of suites that is followed.
 const DEEPEST: usize = 50;
 
-impl Runner for Mocha {
-    fn line(&mut self, line: &str, tally: &mut Tally) {
+impl RunnerReader for Mocha {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
         let text = line.trim();
         if let Some(count) = line.strip_prefix("  ").and_then(|l| l.strip_suffix(" failing")) {
             if let Ok(count) = count.parse::<u64>() {
@@ -90,13 +90,13 @@ impl Runner for Mocha {
 
 /// The report for people of `node --test`, by its list of failed tests.
 #[derive(Default)]
-pub(super) struct NodeSpec {
+pub(super) struct NodeTest {
     listing: bool,
     file: Option<String>,
 }
 
-impl Runner for NodeSpec {
-    fn line(&mut self, line: &str, tally: &mut Tally) {
+impl RunnerReader for NodeTest {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
         if line == "✖ failing tests:" {
             self.listing = true;
         } else if let Some(count) =

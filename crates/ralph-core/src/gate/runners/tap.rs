@@ -1,6 +1,6 @@
 //! TAP, as bats and `node --test` write it, and bats' report for people.
 
-use super::{Runner, Tally, indent, without_time};
+use super::{RunnerReader, TestTally, indent, without_time};
 
 /// The Test Anything Protocol: `not ok 3 - name # directive`, with nested tests before their parent.
 #[derive(Default)]
@@ -14,8 +14,8 @@ pub(super) struct Tap {
 /// Maximum depth of nested tests that is tracked.
 const DEEPEST: usize = 50;
 
-impl Runner for Tap {
-    fn line(&mut self, line: &str, tally: &mut Tally) {
+impl RunnerReader for Tap {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
         let (deep, text) = (indent(line), line.trim());
         if let Some(name) = text.strip_prefix("# Subtest: ") {
             self.flush(None, tally);
@@ -44,7 +44,7 @@ impl Runner for Tap {
         }
     }
 
-    fn end(&mut self, tally: &mut Tally) {
+    fn end(&mut self, tally: &mut TestTally) {
         self.flush(None, tally);
     }
 }
@@ -61,7 +61,7 @@ impl Tap {
         above.chain([name]).collect::<Vec<_>>().join(" › ")
     }
 
-    fn flush(&mut self, file: Option<&str>, tally: &mut Tally) {
+    fn flush(&mut self, file: Option<&str>, tally: &mut TestTally) {
         if let Some(name) = self.pending.take() {
             tally.fail_again(&format!("{} {name}", file.unwrap_or_default()));
         }

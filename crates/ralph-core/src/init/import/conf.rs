@@ -2,15 +2,15 @@
 
 use toml_edit::{ArrayOfTables, Document, Item};
 
-use crate::config::{Skipped, conf_to_toml, gate_kind, parse_conf};
-use crate::init::draft::{Draft, Gate, Gates};
-use crate::init::manifest::Look;
+use crate::config::{SkippedPart, conf_to_toml, gate_kind, parse_conf};
+use crate::init::draft::{ConfigDraft, GateSource, ProposedGate};
+use crate::init::manifest::ManifestReader;
 
 /// Settings of the file at `path`; whether it could be read.
-pub(super) fn import(look: &mut Look<'_>, draft: &mut Draft, path: &str) -> bool {
+pub(super) fn import(look: &mut ManifestReader<'_>, draft: &mut ConfigDraft, path: &str) -> bool {
     let Some(text) = look.text(path) else { return false };
     let imported = conf_to_toml(&parse_conf(text));
-    for Skipped { line, what } in &imported.left_out {
+    for SkippedPart { line, what } in &imported.left_out {
         look.problem(path, Some(*line), what);
     }
     let Ok(document) = Document::parse(imported.text.as_str()) else { return false };
@@ -21,7 +21,7 @@ pub(super) fn import(look: &mut Look<'_>, draft: &mut Draft, path: &str) -> bool
             match item {
                 Item::Value(value) => draft.set(&name, key, value.to_string().trim()),
                 Item::ArrayOfTables(list) if name.is_empty() && key == "gates" => {
-                    draft.gates = Gates::Imported(path.to_owned(), gates(list));
+                    draft.gates = GateSource::Imported(path.to_owned(), gates(list));
                 }
                 Item::Table(_) if name.is_empty() => open.push((key.to_owned(), item)),
                 Item::Table(_) => open.push((format!("{name}.{key}"), item)),
@@ -32,12 +32,17 @@ pub(super) fn import(look: &mut Look<'_>, draft: &mut Draft, path: &str) -> bool
     true
 }
 
-fn gates(list: &ArrayOfTables) -> Vec<Gate> {
+fn gates(list: &ArrayOfTables) -> Vec<ProposedGate> {
     let text =
         |item: Option<&Item>| Some(item?.as_str()?.to_owned()).filter(|t| !t.trim().is_empty());
     let commands =
         list.iter().filter_map(|gate| Some((text(gate.get("name"))?, text(gate.get("command"))?)));
     commands
-        .map(|(name, command)| Gate { kind: gate_kind(&command), name, command, required: None })
+        .map(|(name, command)| ProposedGate {
+            kind: gate_kind(&command),
+            name,
+            command,
+            required: None,
+        })
         .collect()
 }

@@ -4,10 +4,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::text;
-use crate::config::Trigger;
-use crate::init::draft::{Draft, quote};
-use crate::init::manifest::Look;
-use crate::init::tree::{Tree, is_mcp, join};
+use crate::config::PassTrigger;
+use crate::init::draft::{ConfigDraft, quote};
+use crate::init::manifest::ManifestReader;
+use crate::init::tree::{ProjectTree, is_mcp, join};
 
 /// Folders that may hold the configuration of Ralph Deluxe, in order of preference.
 const PLACES: [&str; 2] = [".ralph/config", ""];
@@ -19,26 +19,26 @@ const MCP: [(&str, &str); 3] =
     [("mcp-coding.json", "build"), ("mcp-context.json", "context"), ("mcp-memory.json", "index")];
 
 #[derive(Deserialize)]
-struct Agents {
-    context_agent: Option<ContextAgent>,
-    passes: Option<Vec<Pass>>,
+struct DeluxeAgents {
+    context_agent: Option<DeluxeContextAgent>,
+    passes: Option<Vec<DeluxePass>>,
 }
 
 #[derive(Deserialize)]
-struct ContextAgent {
+struct DeluxeContextAgent {
     model: Option<String>,
-    prep: Option<Call>,
-    post: Option<Call>,
+    prep: Option<DeluxeCall>,
+    post: Option<DeluxeCall>,
 }
 
 #[derive(Deserialize)]
-struct Call {
+struct DeluxeCall {
     max_turns: Option<u32>,
     mcp_config: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Pass {
+struct DeluxePass {
     name: String,
     enabled: Option<bool>,
     model: Option<String>,
@@ -51,7 +51,10 @@ struct Pass {
 }
 
 /// Settings of the project; the files that gave them.
-pub(in crate::init) fn import(look: &mut Look<'_>, draft: &mut Draft) -> Vec<String> {
+pub(in crate::init) fn import(
+    look: &mut ManifestReader<'_>,
+    draft: &mut ConfigDraft,
+) -> Vec<String> {
     let conf = find(look.tree, "ralph.conf");
     let agents =
         find(look.tree, "agents.json").filter(|path| conf.is_some() || is_ours(look.tree, path));
@@ -65,7 +68,7 @@ pub(in crate::init) fn import(look: &mut Look<'_>, draft: &mut Draft) -> Vec<Str
         imported.push(path);
     }
     if let Some(path) = agents
-        && let Some(file) = look.json::<Agents>(&path)
+        && let Some(file) = look.json::<DeluxeAgents>(&path)
     {
         context_agent(look, draft, &path, file.context_agent);
         passes(look, draft, &path, file.passes.unwrap_or_default());
@@ -85,12 +88,12 @@ pub(in crate::init) fn import(look: &mut Look<'_>, draft: &mut Draft) -> Vec<Str
 }
 
 /// The file of this name, in the first place that has it.
-fn find(tree: &Tree, name: &str) -> Option<String> {
+fn find(tree: &ProjectTree, name: &str) -> Option<String> {
     PLACES.iter().map(|place| join(place, name)).find(|path| tree.has_file(path))
 }
 
 /// Whether `agents.json` is Ralph Deluxe's: other programs use the name, too, at the root.
-fn is_ours(tree: &Tree, path: &str) -> bool {
+fn is_ours(tree: &ProjectTree, path: &str) -> bool {
     let looks_so = || {
         let value: Value =
             tree.text(path).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
@@ -99,14 +102,20 @@ fn is_ours(tree: &Tree, path: &str) -> bool {
     path.contains('/') || looks_so()
 }
 
-fn context_agent(look: &mut Look<'_>, draft: &mut Draft, path: &str, agent: Option<ContextAgent>) {
+fn context_agent(
+    look: &mut ManifestReader<'_>,
+    draft: &mut ConfigDraft,
+    path: &str,
+    agent: Option<DeluxeContextAgent>,
+) {
     const TABLE: &str = "stages.context";
     let Some(agent) = agent else { return };
     if let Some(model) = text(agent.model) {
         draft.set(TABLE, "model", quote(&model));
     }
-    let turns =
-        |call: &Option<Call>| call.as_ref().and_then(|call| call.max_turns).filter(|n| *n > 0);
+    let turns = |call: &Option<DeluxeCall>| {
+        call.as_ref().and_then(|call| call.max_turns).filter(|n| *n > 0)
+    };
     let (prep, post) = (turns(&agent.prep), turns(&agent.post));
     if let Some(most) = prep.max(post) {
         draft.set(TABLE, "max_turns", most.to_string());
@@ -123,7 +132,12 @@ fn context_agent(look: &mut Look<'_>, draft: &mut Draft, path: &str, agent: Opti
     }
 }
 
-fn passes(look: &mut Look<'_>, draft: &mut Draft, path: &str, passes: Vec<Pass>) {
+fn passes(
+    look: &mut ManifestReader<'_>,
+    draft: &mut ConfigDraft,
+    path: &str,
+    passes: Vec<DeluxePass>,
+) {
     let mut names: Vec<String> = Vec::new();
     for pass in passes {
         if let Some(why) = refusal(&pass, &names) {
@@ -156,10 +170,11 @@ fn passes(look: &mut Look<'_>, draft: &mut Draft, path: &str, passes: Vec<Pass>)
     }
 }
 
-fn refusal(pass: &Pass, names: &[String]) -> Option<&'static str> {
+fn refusal(pass: &DeluxePass, names: &[String]) -> Option<&'static str> {
     if text(Some(pass.name.clone())).is_none() || names.contains(&pass.name) {
         Some("has no name of its own")
-    } else if text(pass.trigger.clone()).is_some_and(|word| Trigger::from_word(&word).is_none()) {
+    } else if text(pass.trigger.clone()).is_some_and(|word| PassTrigger::from_word(&word).is_none())
+    {
         Some("has a trigger that is none of always, on_success, on_failure, periodic:N")
     } else if pass.max_turns == Some(0) {
         Some("has no turns")
@@ -171,7 +186,7 @@ fn refusal(pass: &Pass, names: &[String]) -> Option<&'static str> {
 }
 
 /// The lists of MCP servers stay where they are; a stage is given one only if it names servers.
-fn mcp(look: &mut Look<'_>, draft: &mut Draft, imported: &mut Vec<String>) {
+fn mcp(look: &mut ManifestReader<'_>, draft: &mut ConfigDraft, imported: &mut Vec<String>) {
     for (name, stage) in MCP {
         if let Some(path) = find(look.tree, name)
             && servers(look, draft, stage, &path)
@@ -193,7 +208,12 @@ fn mcp(look: &mut Look<'_>, draft: &mut Draft, imported: &mut Vec<String>) {
 }
 
 /// Give the stage this list of servers, unless it is empty; whether it was taken.
-fn servers(look: &mut Look<'_>, draft: &mut Draft, stage: &str, path: &str) -> bool {
+fn servers(
+    look: &mut ManifestReader<'_>,
+    draft: &mut ConfigDraft,
+    stage: &str,
+    path: &str,
+) -> bool {
     let list: Option<Value> = look.json(path);
     let servers = list.as_ref().and_then(|list| list.get("mcpServers")?.as_object());
     if servers.is_none_or(|servers| servers.is_empty()) {

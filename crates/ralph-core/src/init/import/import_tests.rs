@@ -1,4 +1,4 @@
-use crate::init::Entry;
+use crate::init::TreeEntry;
 use crate::init::fixture::{created, gates, init};
 
 const AGENTS: &str = r#"{
@@ -203,8 +203,8 @@ fn a_wiggum_plan_without_gates_leaves_them_to_the_stack() {
 #[test]
 fn a_spec_that_cannot_be_read_is_named_and_not_copied() {
     let mut tree = crate::init::fixture::tree(&[(".ralph-wiggum/specs/a.md", "")]);
-    tree.add(".ralph-wiggum/specs/a.md", Entry::Unreadable("not UTF-8 text".to_owned()));
-    let setup = crate::init::set_up(&tree, &crate::init::Request::default()).unwrap();
+    tree.add(".ralph-wiggum/specs/a.md", TreeEntry::Unreadable("not UTF-8 text".to_owned()));
+    let setup = crate::init::set_up(&tree, &crate::init::InitRequest::default()).unwrap();
     assert_eq!(setup.problems[0].to_string(), ".ralph-wiggum/specs/a.md: not UTF-8 text");
     assert!(setup.create.iter().all(|file| !file.path.ends_with("a.md")));
 }

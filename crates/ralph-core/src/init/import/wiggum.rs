@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::text;
-use crate::init::draft::{Draft, Gates, quote};
-use crate::init::manifest::Look;
-use crate::init::{Entry, NewFile};
+use crate::init::draft::{ConfigDraft, GateSource, quote};
+use crate::init::manifest::ManifestReader;
+use crate::init::{NewFile, TreeEntry};
 
 const PLAN: &str = ".ralph-wiggum/implementation.json";
 const SETTINGS: &str = ".ralph-wiggum/config.json";
@@ -36,25 +36,25 @@ const BACKENDS: [(&str, &str); 6] = [
 ];
 
 #[derive(Deserialize)]
-struct File {
+struct WiggumFile {
     #[serde(default)]
-    config: Settings,
+    config: WiggumSettings,
 }
 
 #[derive(Default, Deserialize)]
-struct Settings {
+struct WiggumSettings {
     #[serde(default)]
-    agents: BTreeMap<String, Option<Agent>>,
+    agents: BTreeMap<String, Option<WiggumAgent>>,
 }
 
 #[derive(Deserialize)]
-struct Agent {
+struct WiggumAgent {
     agent: Option<String>,
     model: Option<String>,
 }
 
 /// Specs that are not in `folder` yet.
-pub(in crate::init) fn specs(look: &mut Look<'_>, folder: &str) -> Vec<NewFile> {
+pub(in crate::init) fn specs(look: &mut ManifestReader<'_>, folder: &str) -> Vec<NewFile> {
     let tree = look.tree;
     let mut copies = Vec::new();
     for name in tree.names(SPECS).filter(|name| name.ends_with(".md")) {
@@ -64,7 +64,7 @@ pub(in crate::init) fn specs(look: &mut Look<'_>, folder: &str) -> Vec<NewFile> 
             continue;
         }
         // As it is, with its byte order mark if it has one: a copy is a copy.
-        if let Some(Entry::Text(text)) = tree.get(&from) {
+        if let Some(TreeEntry::Text(text)) = tree.get(&from) {
             copies.push(NewFile { path, text: text.clone() });
         } else {
             let _ = look.text(&from);
@@ -74,13 +74,16 @@ pub(in crate::init) fn specs(look: &mut Look<'_>, folder: &str) -> Vec<NewFile> 
 }
 
 /// Settings of the folder; the files that gave them.
-pub(in crate::init) fn import(look: &mut Look<'_>, draft: &mut Draft) -> Vec<String> {
+pub(in crate::init) fn import(
+    look: &mut ManifestReader<'_>,
+    draft: &mut ConfigDraft,
+) -> Vec<String> {
     let mut imported = Vec::new();
     if look.tree.has_file(PLAN) {
         plan(look, draft);
         imported.push(PLAN.to_owned());
     }
-    if let Some(mut file) = look.json::<File>(SETTINGS) {
+    if let Some(mut file) = look.json::<WiggumFile>(SETTINGS) {
         for stage in ["plan", "build"] {
             if let Some(Some(agent)) = file.config.agents.remove(stage) {
                 self::stage(look, draft, stage, agent);
@@ -97,7 +100,7 @@ pub(in crate::init) fn import(look: &mut Look<'_>, draft: &mut Draft) -> Vec<Str
 }
 
 /// Use the plan where it is, with its own gates if it has some.
-fn plan(look: &mut Look<'_>, draft: &mut Draft) {
+fn plan(look: &mut ManifestReader<'_>, draft: &mut ConfigDraft) {
     if draft.has("", "plan") {
         look.note(format!("{PLAN} is a plan too: `--plan {PLAN}` works on it"));
         return;
@@ -105,12 +108,12 @@ fn plan(look: &mut Look<'_>, draft: &mut Draft) {
     draft.set("", "plan", quote(PLAN));
     let plan: Option<Value> = look.json(PLAN);
     let gates = plan.as_ref().and_then(|plan| plan.get("qualityGates")?.as_array());
-    if draft.gates == Gates::None && gates.is_some_and(|gates| !gates.is_empty()) {
-        draft.gates = Gates::InThePlan(PLAN.to_owned());
+    if draft.gates == GateSource::None && gates.is_some_and(|gates| !gates.is_empty()) {
+        draft.gates = GateSource::InThePlan(PLAN.to_owned());
     }
 }
 
-fn stage(look: &mut Look<'_>, draft: &mut Draft, stage: &str, agent: Agent) {
+fn stage(look: &mut ManifestReader<'_>, draft: &mut ConfigDraft, stage: &str, agent: WiggumAgent) {
     let table = format!("stages.{stage}");
     let Some(name) = text(agent.agent) else { return };
     let Some((_, backend)) =

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{GateKind, Offer, Offers};
-use crate::init::manifest::Look;
+use super::{GateKind, OfferedGate, StackOffer};
+use crate::init::manifest::ManifestReader;
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Recipe {
+pub(super) struct JustRecipe {
     /// Whether it cannot be called without arguments.
     wants_arguments: bool,
     /// Names of the recipes that run before this one.
@@ -15,13 +15,13 @@ pub(super) struct Recipe {
 }
 
 /// Return the gates for the recipes of the justfile in `folder`.
-pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
+pub(super) fn detect(look: &mut ManifestReader<'_>, folder: &str) -> Option<StackOffer> {
     let is_justfile = |name: &&str| {
         name.eq_ignore_ascii_case("justfile") || name.eq_ignore_ascii_case(".justfile")
     };
     let file = look.tree.names(folder).find(is_justfile)?.to_owned();
     let recipes = recipes(look.text(&file).unwrap_or_default());
-    let mut gates: Vec<Offer> = Vec::new();
+    let mut gates: Vec<OfferedGate> = Vec::new();
     for (role, kind) in
         [("lint", GateKind::Lint), ("test", GateKind::Test), ("check", GateKind::Test)]
     {
@@ -37,14 +37,17 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
         }
         let command = format!("just {role}");
         let recipe = if alone { recipe.body.clone() } else { Vec::new() };
-        gates.push(Offer { kind, recipe, ..Offer::test(role, command.clone()) }.spelt([command]));
+        gates.push(
+            OfferedGate { kind, recipe, ..OfferedGate::test(role, command.clone()) }
+                .spelt([command]),
+        );
     }
-    Some(Offers { evidence: file, gates })
+    Some(StackOffer { evidence: file, gates })
 }
 
 /// The recipes and aliases of a justfile.
-pub(super) fn recipes(text: &str) -> BTreeMap<String, Recipe> {
-    let mut recipes: BTreeMap<String, Recipe> = BTreeMap::new();
+pub(super) fn recipes(text: &str) -> BTreeMap<String, JustRecipe> {
+    let mut recipes: BTreeMap<String, JustRecipe> = BTreeMap::new();
     let mut current = String::new();
     for line in text.lines() {
         if line.starts_with([' ', '\t']) {
@@ -60,13 +63,14 @@ pub(super) fn recipes(text: &str) -> BTreeMap<String, Recipe> {
 }
 
 /// `@name parameters: needs`, or `alias name := recipe`.
-fn header(line: &str) -> Option<(String, Recipe)> {
+fn header(line: &str) -> Option<(String, JustRecipe)> {
     let line = line.strip_prefix('@').unwrap_or(line);
     let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let (name, rest) = line.split_at(line.find(|c| !of_name(c)).unwrap_or(line.len()));
     if name == "alias" {
         let (alias, target) = rest.split_once(":=")?;
-        let recipe = Recipe { body: vec![format!("just {}", target.trim())], ..Recipe::default() };
+        let recipe =
+            JustRecipe { body: vec![format!("just {}", target.trim())], ..JustRecipe::default() };
         return Some((alias.trim().to_owned(), recipe));
     }
     let (parameters, needs) = parameters(rest)?;
@@ -78,7 +82,11 @@ fn header(line: &str) -> Option<(String, Recipe)> {
     let needs = needs.split_whitespace().filter(|word| *word != "&&").map(str::to_owned).collect();
     Some((
         name.to_owned(),
-        Recipe { wants_arguments: parameters.iter().any(wants), needs, ..Recipe::default() },
+        JustRecipe {
+            wants_arguments: parameters.iter().any(wants),
+            needs,
+            ..JustRecipe::default()
+        },
     ))
 }
 

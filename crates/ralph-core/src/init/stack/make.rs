@@ -2,23 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{GateKind, Offer, Offers};
-use crate::init::manifest::Look;
+use super::{GateKind, OfferedGate, StackOffer};
+use crate::init::manifest::ManifestReader;
 
 /// One explicit rule, or several of the same target put together.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(super) struct MakeRule {
     needs: BTreeSet<String>,
     recipe: Vec<String>,
 }
 
 /// Return the gates for the targets of the makefile in `folder`.
-pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
+pub(super) fn detect(look: &mut ManifestReader<'_>, folder: &str) -> Option<StackOffer> {
     // In the order in which GNU make looks.
     let file = look.tree.first(folder, &["GNUmakefile", "makefile", "Makefile"])?;
     let rules = rules(look.text(&file).unwrap_or_default());
     let phony = rules.get(".PHONY").map(|rule| &rule.needs);
-    let mut gates: Vec<Offer> = Vec::new();
+    let mut gates: Vec<OfferedGate> = Vec::new();
     for (role, kind) in
         [("lint", GateKind::Lint), ("test", GateKind::Test), ("check", GateKind::Test)]
     {
@@ -38,15 +38,18 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
         }
         let command = format!("make {role}");
         let recipe = if alone { rule.recipe.clone() } else { Vec::new() };
-        gates.push(Offer { kind, recipe, ..Offer::test(role, command.clone()) }.spelt([command]));
+        gates.push(
+            OfferedGate { kind, recipe, ..OfferedGate::test(role, command.clone()) }
+                .spelt([command]),
+        );
     }
-    Some(Offers { evidence: file, gates })
+    Some(StackOffer { evidence: file, gates })
 }
 
 /// The explicit rules of a Makefile.
-pub(super) fn rules(text: &str) -> BTreeMap<String, Rule> {
+pub(super) fn rules(text: &str) -> BTreeMap<String, MakeRule> {
     let text = text.replace("\\\r\n", " ").replace("\\\n", " ");
-    let mut rules: BTreeMap<String, Rule> = BTreeMap::new();
+    let mut rules: BTreeMap<String, MakeRule> = BTreeMap::new();
     let mut current: Vec<String> = Vec::new();
     let mut in_define = false;
     for line in text.lines() {
@@ -78,7 +81,7 @@ pub(super) fn rules(text: &str) -> BTreeMap<String, Rule> {
 }
 
 /// `targets : needs ; recipe`, unless the line is a comment or sets a variable.
-fn header(line: &str) -> Option<(Vec<String>, Rule)> {
+fn header(line: &str) -> Option<(Vec<String>, MakeRule)> {
     let line = line.split('#').next().unwrap_or_default();
     let (targets, rest) = line.split_once(':')?;
     let rest = rest.strip_prefix(':').unwrap_or(rest);
@@ -88,7 +91,9 @@ fn header(line: &str) -> Option<(Vec<String>, Rule)> {
     }
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let recipe = Some(recipe.trim()).filter(|r| !r.is_empty()).map(str::to_owned);
-    let rule =
-        Rule { needs: words(needs).into_iter().collect(), recipe: recipe.into_iter().collect() };
+    let rule = MakeRule {
+        needs: words(needs).into_iter().collect(),
+        recipe: recipe.into_iter().collect(),
+    };
     Some((words(targets.trim_end_matches('&')), rule))
 }

@@ -19,27 +19,27 @@ mod rust;
 
 use serde::Serialize;
 
-use super::draft::Gate;
-use super::manifest::Look;
+use super::draft::ProposedGate;
+use super::manifest::ManifestReader;
 use super::tree::folders_below;
 use crate::config::GateKind;
 use crate::text::shell_word;
 
 /// A stack that was found and the gates it led to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Found {
+pub struct DetectedStack {
     /// Name of the stack for people.
     pub stack: &'static str,
     /// The file that gave it away.
     pub evidence: String,
     /// The gates, in the order in which they should run.
     #[serde(skip)]
-    pub gates: Vec<Gate>,
+    pub gates: Vec<ProposedGate>,
 }
 
 /// A gate that a stack offers, before it has a name that nothing else has.
 #[derive(Debug)]
-struct Offer {
+struct OfferedGate {
     role: &'static str,
     command: String,
     kind: GateKind,
@@ -50,7 +50,7 @@ struct Offer {
     recipe: Vec<String>,
 }
 
-impl Offer {
+impl OfferedGate {
     fn test(role: &'static str, command: impl Into<String>) -> Self {
         let command = command.into();
         Self {
@@ -74,15 +74,15 @@ impl Offer {
 }
 
 /// Gates that one stack offers in one folder.
-struct Offers {
+struct StackOffer {
     evidence: String,
-    gates: Vec<Offer>,
+    gates: Vec<OfferedGate>,
 }
 
-type Detect = fn(&mut Look<'_>, &str) -> Option<Offers>;
+type StackDetector = fn(&mut ManifestReader<'_>, &str) -> Option<StackOffer>;
 
 /// The languages: the name for people, the word for gate names, and how to look.
-const LANGUAGES: [(&str, &str, Detect); 4] = [
+const LANGUAGES: [(&str, &str, StackDetector); 4] = [
     ("Rust", "rust", rust::detect),
     ("Node", "node", node::detect),
     ("Python", "python", python::detect),
@@ -90,9 +90,9 @@ const LANGUAGES: [(&str, &str, Detect); 4] = [
 ];
 
 /// Every stack of the project with its gates, names unique.
-pub(super) fn detect(look: &mut Look<'_>) -> Vec<Found> {
+pub(super) fn detect(look: &mut ManifestReader<'_>) -> Vec<DetectedStack> {
     let folders = folders_below(look.tree);
-    let mut names = Names::default();
+    let mut names = GateNames::default();
     let mut found = Vec::new();
     for (stack, word, detect) in LANGUAGES {
         let root = detect(look, "");
@@ -106,7 +106,7 @@ pub(super) fn detect(look: &mut Look<'_>) -> Vec<Found> {
         }
     }
     for (stack, word, detect) in
-        [("Just", "just", just::detect as Detect), ("Make", "make", make::detect)]
+        [("Just", "just", just::detect as StackDetector), ("Make", "make", make::detect)]
     {
         if let Some(mut offers) = detect(look, "") {
             offers.gates.retain(|offer| !names.runs_already(look, offer));
@@ -118,22 +118,28 @@ pub(super) fn detect(look: &mut Look<'_>) -> Vec<Found> {
 
 /// The names given so far, and what their commands run.
 #[derive(Default)]
-struct Names {
+struct GateNames {
     taken: Vec<String>,
     commands: Vec<(String, Vec<String>)>,
 }
 
-impl Names {
-    fn settle(&mut self, stack: &'static str, word: &str, folder: &str, offers: Offers) -> Found {
+impl GateNames {
+    fn settle(
+        &mut self,
+        stack: &'static str,
+        word: &str,
+        folder: &str,
+        offers: StackOffer,
+    ) -> DetectedStack {
         let gates = offers.gates.into_iter().map(|offer| {
             let name = self.name(offer.role, word, folder);
             let spellings = offer.spellings;
             self.taken.push(name.clone());
             self.commands.push((offer.command.clone(), spellings));
             let command = inside(folder, &offer.command);
-            Gate { name, command, kind: offer.kind, required: offer.required }
+            ProposedGate { name, command, kind: offer.kind, required: offer.required }
         });
-        Found { stack, evidence: offers.evidence, gates: gates.collect() }
+        DetectedStack { stack, evidence: offers.evidence, gates: gates.collect() }
     }
 
     /// `test`, else `web-test`, else `web-node-test`, else with a number.
@@ -151,7 +157,7 @@ impl Names {
     }
 
     /// Whether a target does nothing but what gates do already.
-    fn runs_already(&self, look: &mut Look<'_>, offer: &Offer) -> bool {
+    fn runs_already(&self, look: &mut ManifestReader<'_>, offer: &OfferedGate) -> bool {
         let steps = offer.recipe.iter().flat_map(|line| line.split(['&', ';'])).map(str::trim);
         let steps = steps.map(|step| step.trim_start_matches(['@', '-', '+']));
         let steps: Vec<&str> = steps

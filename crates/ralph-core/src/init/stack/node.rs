@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Offer, Offers};
-use crate::init::manifest::Look;
-use crate::init::tree::{Tree, join};
+use super::{OfferedGate, StackOffer};
+use crate::init::manifest::ManifestReader;
+use crate::init::tree::{ProjectTree, join};
 
 /// Roles in the order in which they run, and the scripts that may fill them.
 const ROLES: [(&str, &[&str]); 4] = [
@@ -25,7 +25,7 @@ pub(in crate::init) const LOCKS: [(&str, &str); 6] = [
 ];
 
 /// Return the gates for a Node package in `folder`.
-pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
+pub(super) fn detect(look: &mut ManifestReader<'_>, folder: &str) -> Option<StackOffer> {
     let manifest = join(folder, "package.json");
     if !look.tree.has_file(&manifest) {
         return None;
@@ -50,17 +50,17 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
         let spellings = [command.clone(), format!("{manager} {name}")];
         let offer = if role == "lint" {
             // Reported, but a warning of style is no reason to throw work away.
-            Offer { required: Some(false), ..Offer::lint(role, command) }
+            OfferedGate { required: Some(false), ..OfferedGate::lint(role, command) }
         } else {
-            Offer::test(role, command)
+            OfferedGate::test(role, command)
         };
         gates.push(offer.spelt(spellings));
     }
-    Some(Offers { evidence: manifest, gates })
+    Some(StackOffer { evidence: manifest, gates })
 }
 
 /// The package manager: as declared, else by lock file here, else by lock file at the root, else npm.
-pub(in crate::init) fn manager(tree: &Tree, folder: &str, package: &Value) -> &'static str {
+pub(in crate::init) fn manager(tree: &ProjectTree, folder: &str, package: &Value) -> &'static str {
     let declared = package.get("packageManager").and_then(Value::as_str).unwrap_or_default();
     let declared = declared.split('@').next().unwrap_or_default();
     if let Some(known) = ["npm", "pnpm", "yarn", "bun"].into_iter().find(|m| *m == declared) {

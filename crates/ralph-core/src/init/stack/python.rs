@@ -1,9 +1,9 @@
 //! Python: pytest, ruff and mypy where the project has tests or configuration for them, each run in the
 //! environment that the setup of a lane makes.
 
-use super::{Offer, Offers};
-use crate::init::manifest::{Look, ini_section, table};
-use crate::init::tree::{Tree, join};
+use super::{OfferedGate, StackOffer};
+use crate::init::manifest::{ManifestReader, ini_section, table};
+use crate::init::tree::{ProjectTree, join};
 
 /// Files that say "this is a Python project".
 pub(in crate::init) const MANIFESTS: [&str; 9] = [
@@ -19,16 +19,16 @@ pub(in crate::init) const MANIFESTS: [&str; 9] = [
 ];
 
 /// Lock files and the tool that writes them, each with a table in `pyproject.toml` that names it.
-const LOCKS: [(&str, &str, Manager); 4] = [
-    ("uv.lock", "tool.uv", Manager::Uv),
-    ("poetry.lock", "tool.poetry", Manager::Poetry),
-    ("pdm.lock", "tool.pdm", Manager::Pdm),
-    ("Pipfile.lock", "tool.pipenv", Manager::Pipenv),
+const LOCKS: [(&str, &str, PythonManager); 4] = [
+    ("uv.lock", "tool.uv", PythonManager::Uv),
+    ("poetry.lock", "tool.poetry", PythonManager::Poetry),
+    ("pdm.lock", "tool.pdm", PythonManager::Pdm),
+    ("Pipfile.lock", "tool.pipenv", PythonManager::Pipenv),
 ];
 
 /// Tool that manages the environment of a Python project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::init) enum Manager {
+pub(in crate::init) enum PythonManager {
     Uv,
     Poetry,
     Pdm,
@@ -39,10 +39,10 @@ pub(in crate::init) enum Manager {
     None,
 }
 
-impl Manager {
+impl PythonManager {
     /// The manager of the project in `folder`: by lock file, else by the tables of `pyproject.toml`, else
     /// pip where there is something to install.
-    pub(in crate::init) fn of(look: &mut Look<'_>, folder: &str) -> Self {
+    pub(in crate::init) fn of(look: &mut ManifestReader<'_>, folder: &str) -> Self {
         let tree = look.tree;
         let locked = LOCKS.iter().find(|(lock, ..)| tree.has_file(&join(folder, lock)));
         if let Some((_, _, manager)) = locked {
@@ -66,7 +66,7 @@ impl Manager {
     }
 
     /// Return the prefix of a command that runs `tool` in the environment.
-    fn prefix(self, tree: &Tree, folder: &str, tool: &str) -> String {
+    fn prefix(self, tree: &ProjectTree, folder: &str, tool: &str) -> String {
         let is_quoted =
             |text: &str| ["\"", "'"].iter().any(|quote| text.contains(&format!("{quote}{tool}")));
         let is_dependency = tree.text(&join(folder, "pyproject.toml")).is_some_and(is_quoted);
@@ -84,13 +84,16 @@ impl Manager {
 }
 
 /// The folder of the virtual environment: the one that is there, else the usual one.
-pub(in crate::init) fn venv(tree: &Tree, folder: &str) -> &'static str {
+pub(in crate::init) fn venv(tree: &ProjectTree, folder: &str) -> &'static str {
     let is_there = |name: &&str| tree.has_folder(&join(folder, name));
     [".venv", "venv"].into_iter().find(is_there).unwrap_or(".venv")
 }
 
 /// The files for `pip install -r`: what the project needs, and what its tests and tools need.
-pub(in crate::init) fn requirement_files<'t>(tree: &'t Tree, folder: &'t str) -> Vec<&'t str> {
+pub(in crate::init) fn requirement_files<'t>(
+    tree: &'t ProjectTree,
+    folder: &'t str,
+) -> Vec<&'t str> {
     let wanted = |name: &&str| {
         let Some(stem) = name.strip_suffix(".txt") else { return false };
         let mut words = stem.split(['-', '_', '.']);
@@ -104,38 +107,43 @@ pub(in crate::init) fn requirement_files<'t>(tree: &'t Tree, folder: &'t str) ->
 }
 
 /// Return the gates for a Python project in `folder`.
-pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
+pub(super) fn detect(look: &mut ManifestReader<'_>, folder: &str) -> Option<StackOffer> {
     let evidence = look.tree.first(folder, &MANIFESTS)?;
-    let tools = Tools::read(look, folder);
-    let (manager, tree) = (Manager::of(look, folder), look.tree);
+    let tools = PythonTools::read(look, folder);
+    let (manager, tree) = (PythonManager::of(look, folder), look.tree);
     let prefix = |tool: &str| manager.prefix(tree, folder, tool);
     let mut gates = Vec::new();
     if let Some(command) = tools.mypy {
-        gates
-            .push(Offer::test("typecheck", format!("{}{command}", prefix("mypy"))).spelt(["mypy"]));
+        gates.push(
+            OfferedGate::test("typecheck", format!("{}{command}", prefix("mypy"))).spelt(["mypy"]),
+        );
     }
     if tools.ruff {
         gates.push(
-            Offer::lint("lint", format!("{}ruff check .", prefix("ruff"))).spelt(["ruff check"]),
+            OfferedGate::lint("lint", format!("{}ruff check .", prefix("ruff")))
+                .spelt(["ruff check"]),
         );
     }
     if tools.pytest {
-        gates.push(Offer::test("test", format!("{}pytest", prefix("pytest"))).spelt(["pytest"]));
+        gates.push(
+            OfferedGate::test("test", format!("{}pytest", prefix("pytest"))).spelt(["pytest"]),
+        );
     }
-    Some(Offers { evidence, gates })
+    Some(StackOffer { evidence, gates })
 }
 
 /// The tools that a project uses.
-pub(in crate::init) struct Tools {
+pub(in crate::init) struct PythonTools {
     pub(in crate::init) pytest: bool,
     pub(in crate::init) ruff: bool,
     /// Command that runs mypy. `None` if the project does not use it.
     pub(in crate::init) mypy: Option<&'static str>,
 }
 
-impl Tools {
-    pub(in crate::init) fn read(look: &mut Look<'_>, folder: &str) -> Self {
-        let has = |look: &Look<'_>, names: &[&str]| look.tree.first(folder, names).is_some();
+impl PythonTools {
+    pub(in crate::init) fn read(look: &mut ManifestReader<'_>, folder: &str) -> Self {
+        let has =
+            |look: &ManifestReader<'_>, names: &[&str]| look.tree.first(folder, names).is_some();
         let pyproject = look.toml(&join(folder, "pyproject.toml"));
         let tool = |path| pyproject.as_ref().and_then(|document| table(document, path));
         let ini = |name: &str, section| {
@@ -171,7 +179,7 @@ const MYPY_TARGETS: [&str; 3] = ["files", "packages", "modules"];
 
 /// Whether there are Python files where tests live. Folders are listed one level deep, so this is
 /// known for the root's `tests/` only; a deeper one shows by its pytest configuration.
-fn has_tests(look: &Look<'_>, folder: &str) -> bool {
+fn has_tests(look: &ManifestReader<'_>, folder: &str) -> bool {
     let is_test = |name: &str| {
         name.ends_with("_test.py") || (name.starts_with("test_") && name.ends_with(".py"))
     };

@@ -1,11 +1,11 @@
 //! Rust: `cargo test` or nextest, and clippy where the project has asked for it.
 
-use super::{Offer, Offers};
-use crate::init::manifest::{Look, table};
+use super::{OfferedGate, StackOffer};
+use crate::init::manifest::{ManifestReader, table};
 use crate::init::tree::join;
 
 /// Return the gates for a Rust package or workspace in `folder`.
-pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
+pub(super) fn detect(look: &mut ManifestReader<'_>, folder: &str) -> Option<StackOffer> {
     let manifest = join(folder, "Cargo.toml");
     if !look.tree.has_file(&manifest) {
         return None;
@@ -17,18 +17,18 @@ pub(super) fn detect(look: &mut Look<'_>, folder: &str) -> Option<Offers> {
     let mut gates = Vec::new();
     if lints || uses_clippy(look, folder) {
         let command = format!("cargo clippy{all} --all-targets -- -D warnings");
-        gates.push(Offer::lint("lint", command).spelt(["cargo clippy"]));
+        gates.push(OfferedGate::lint("lint", command).spelt(["cargo clippy"]));
     }
     let nextest = look.tree.has_file(&join(folder, ".config/nextest.toml"));
     let runner = if nextest { "cargo nextest run" } else { "cargo test" };
     // All failures at once: an agent mends what it is told about, and the base is compared by names.
     let command = format!("{runner}{all} --no-fail-fast");
-    gates.push(Offer::test("test", command).spelt(["cargo test", "cargo nextest run"]));
-    Some(Offers { evidence: manifest, gates })
+    gates.push(OfferedGate::test("test", command).spelt(["cargo test", "cargo nextest run"]));
+    Some(StackOffer { evidence: manifest, gates })
 }
 
 /// Whether clippy is configured or part of the pinned toolchain; it is not part of every toolchain.
-fn uses_clippy(look: &mut Look<'_>, folder: &str) -> bool {
+fn uses_clippy(look: &mut ManifestReader<'_>, folder: &str) -> bool {
     if look.tree.first(folder, &["clippy.toml", ".clippy.toml"]).is_some() {
         return true;
     }

@@ -7,7 +7,7 @@ const LONGEST: usize = 120;
 word_enum! {
     /// Category of an index entry. The word is the `<kind>` in its id.
     #[schemars(rename = "KnowledgeCategory")]
-    Category {
+    KnowledgeCategory {
         /// Rules that the work must follow.
         Constraints = "constraint",
         /// Decisions about the design.
@@ -21,7 +21,7 @@ word_enum! {
     }
 }
 
-impl Category {
+impl KnowledgeCategory {
     /// Return the heading of this category in the markdown file.
     pub fn heading(self) -> &'static str {
         match self {

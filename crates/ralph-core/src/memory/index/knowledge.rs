@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::records::{Activity, Record};
-use super::{Category, Document, Entry, Files, records};
+use super::records::{IdActivity, IndexRecord};
+use super::{IndexFiles, KnowledgeCategory, MarkdownEntry, MarkdownIndex, records};
 use crate::format::ParseError;
 use crate::memory::flat;
 
 /// Something that is known, or was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "KnowledgeItem")]
-pub struct Item {
+pub struct KnowledgeItem {
     /// `K-constraint-no-force-push`; an entry may have none.
     pub id: Option<String>,
     /// Category of the entry, if its heading or its id names one.
-    pub category: Option<Category>,
+    pub category: Option<KnowledgeCategory>,
     /// The heading it stands under; empty for what is only in the JSON file.
     pub heading: String,
     /// Text of the entry, on one line.
@@ -32,7 +32,7 @@ pub struct Item {
     pub supersedes: Vec<String>,
     /// Whether the entry is in force.
     #[serde(flatten)]
-    pub status: Status,
+    pub status: KnowledgeStatus,
     /// Line of the entry in the markdown file, from 1. Absent if only the JSON file has it.
     pub line: Option<usize>,
 }
@@ -41,7 +41,7 @@ pub struct Item {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "lowercase")]
 #[schemars(rename = "KnowledgeStatus")]
-pub enum Status {
+pub enum KnowledgeStatus {
     /// The entry is in force.
     Active,
     /// Another entry replaced this one.
@@ -57,28 +57,28 @@ pub enum Status {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Knowledge {
     /// Everything, in the order of the markdown file; what is only in the JSON file comes last.
-    pub items: Vec<Item>,
+    pub items: Vec<KnowledgeItem>,
     /// Why the JSON file was left out.
     pub damage: Option<ParseError>,
 }
 
 impl Knowledge {
     /// Return the entries that are in force.
-    pub fn active(&self) -> impl Iterator<Item = &Item> {
-        self.items.iter().filter(|item| item.status == Status::Active)
+    pub fn active(&self) -> impl Iterator<Item = &KnowledgeItem> {
+        self.items.iter().filter(|item| item.status == KnowledgeStatus::Active)
     }
 }
 
 /// Build one list of entries from the two files of the index.
-pub fn knowledge(files: Files<'_>) -> Knowledge {
-    let document = Document::read(files.markdown.unwrap_or_default());
+pub fn knowledge(files: IndexFiles<'_>) -> Knowledge {
+    let document = MarkdownIndex::read(files.markdown.unwrap_or_default());
     let (records, damage) = match records(files.json.unwrap_or_default()) {
         Ok(records) => (records, None),
         Err(error) => (Vec::new(), Some(error)),
     };
-    let sight = Sight::of(&document, &records);
+    let sight = IdFacts::of(&document, &records);
     let written = document.entries.iter().filter(|entry| !entry.is_tombstone());
-    let mut items: Vec<Item> = written.map(|entry| sight.entry(entry)).collect();
+    let mut items: Vec<KnowledgeItem> = written.map(|entry| sight.entry(entry)).collect();
     let known: BTreeSet<&str> =
         document.entries.iter().filter_map(|entry| entry.id.as_deref()).collect();
     let others = sight.records_of.iter().filter(|(id, _)| !known.contains(**id));
@@ -87,18 +87,18 @@ pub fn knowledge(files: Files<'_>) -> Knowledge {
 }
 
 /// Facts about every id, collected from both files.
-struct Sight<'a> {
-    records: &'a [Record],
-    activity: Activity<'a>,
+struct IdFacts<'a> {
+    records: &'a [IndexRecord],
+    activity: IdActivity<'a>,
     /// The records that name an id as theirs.
-    records_of: BTreeMap<&'a str, Vec<&'a Record>>,
+    records_of: BTreeMap<&'a str, Vec<&'a IndexRecord>>,
     /// The entry of the markdown file that supersedes an id.
-    superseded: BTreeMap<&'a str, &'a Entry>,
+    superseded: BTreeMap<&'a str, &'a MarkdownEntry>,
 }
 
-impl<'a> Sight<'a> {
-    fn of(document: &'a Document<'_>, records: &'a [Record]) -> Self {
-        let mut records_of: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+impl<'a> IdFacts<'a> {
+    fn of(document: &'a MarkdownIndex<'_>, records: &'a [IndexRecord]) -> Self {
+        let mut records_of: BTreeMap<&str, Vec<&IndexRecord>> = BTreeMap::new();
         for record in records {
             for id in &record.memory_ids {
                 records_of.entry(id).or_default().push(record);
@@ -109,36 +109,36 @@ impl<'a> Sight<'a> {
             let others = entry.supersedes.iter().filter(|id| entry.id.as_ref() != Some(id));
             superseded.extend(others.map(|id| (id.as_str(), entry)));
         }
-        Self { records, activity: Activity::of(records), records_of, superseded }
+        Self { records, activity: IdActivity::of(records), records_of, superseded }
     }
 
-    fn entry(&self, entry: &Entry) -> Item {
+    fn entry(&self, entry: &MarkdownEntry) -> KnowledgeItem {
         let id = entry.id.as_deref();
         let records = id.and_then(|id| self.records_of.get(id)).map_or(&[][..], Vec::as_slice);
         let mut sources = entry.sources.clone();
         sources.extend(records.iter().filter_map(|record| record.iteration));
         sources.sort_unstable();
         sources.dedup();
-        Item {
+        KnowledgeItem {
             id: entry.id.clone(),
-            category: entry.category.or_else(|| Category::of_id(id?)),
+            category: entry.category.or_else(|| KnowledgeCategory::of_id(id?)),
             heading: entry.heading.clone(),
             text: entry.text.clone(),
             sources,
             tasks: unique(records.iter().filter_map(|record| record.task.as_ref())),
             tags: unique(records.iter().flat_map(|record| &record.tags)),
             supersedes: entry.supersedes.clone(),
-            status: id.map_or(Status::Active, |id| self.status(id)),
+            status: id.map_or(KnowledgeStatus::Active, |id| self.status(id)),
             line: Some(entry.line),
         }
     }
 
     /// An id that only the JSON file has. Its newest record tells what it is.
-    fn record(&self, id: &str, records: &[&Record]) -> Option<Item> {
+    fn record(&self, id: &str, records: &[&IndexRecord]) -> Option<KnowledgeItem> {
         let newest = records.last()?;
-        Some(Item {
+        Some(KnowledgeItem {
             id: Some(id.to_owned()),
-            category: Category::of_id(id),
+            category: KnowledgeCategory::of_id(id),
             heading: String::new(),
             text: flat(newest.summary.as_deref().unwrap_or_default()),
             sources: records.iter().filter_map(|record| record.iteration).collect(),
@@ -150,19 +150,19 @@ impl<'a> Sight<'a> {
         })
     }
 
-    fn status(&self, id: &str) -> Status {
+    fn status(&self, id: &str) -> KnowledgeStatus {
         if let Some(entry) = self.superseded.get(id) {
             return match &entry.id {
-                Some(by) if !entry.is_tombstone() => Status::Superseded { by: by.clone() },
-                _ => Status::Retired,
+                Some(by) if !entry.is_tombstone() => KnowledgeStatus::Superseded { by: by.clone() },
+                _ => KnowledgeStatus::Retired,
             };
         }
         let Some(record) = self.activity.ended.get(id).and_then(|at| self.records.get(*at)) else {
-            return Status::Active;
+            return KnowledgeStatus::Active;
         };
         match record.memory_ids.iter().find(|by| *by != id) {
-            Some(by) => Status::Superseded { by: by.clone() },
-            None => Status::Retired,
+            Some(by) => KnowledgeStatus::Superseded { by: by.clone() },
+            None => KnowledgeStatus::Retired,
         }
     }
 }

@@ -12,8 +12,8 @@
 //! from what was read, so whatever else stands in the file stays there. What is wrong with it is for
 //! [`super::verify`](fn@super::verify) to say.
 
-use super::Category;
-use crate::fence::{Fences, Place};
+use super::KnowledgeCategory;
+use crate::fence::{FencePosition, FenceTracker};
 use crate::memory::flat;
 
 pub(super) const TITLE: &str = "# Knowledge Index";
@@ -23,13 +23,13 @@ pub(super) const UPDATED: &str = "Last updated: iteration ";
 
 /// List item of the markdown file that is an entry of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct MarkdownEntry {
     /// Id as written in the file, such as `K-constraint-no-force-push`.
     pub id: Option<String>,
     /// The `##` heading that it stands under.
     pub heading: String,
     /// The category of that heading, when it is one of the five.
-    pub category: Option<Category>,
+    pub category: Option<KnowledgeCategory>,
     /// Text on one line, without id and tags. Empty if the entry only retires other entries.
     pub text: String,
     /// The iterations it was learned in.
@@ -40,7 +40,7 @@ pub struct Entry {
     pub line: usize,
 }
 
-impl Entry {
+impl MarkdownEntry {
     /// Whether all it does is to retire others.
     pub fn is_tombstone(&self) -> bool {
         self.text.is_empty() && !self.supersedes.is_empty()
@@ -49,52 +49,52 @@ impl Entry {
 
 /// A line that may not get lost: it stands under `## Constraints` and says "must" or "never".
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct HardLine<'t> {
+pub(super) struct HardConstraintLine<'t> {
     /// The line without what follows its last word.
     pub(super) text: &'t str,
     pub(super) line: usize,
-    /// The entry it belongs to, by its place in [`Document::entries`].
+    /// The entry it belongs to, by its place in [`MarkdownIndex::entries`].
     pub(super) entry: Option<usize>,
 }
 
 /// Content of the markdown file: entries and hard constraints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Document<'t> {
+pub struct MarkdownIndex<'t> {
     /// Entries in file order.
-    pub entries: Vec<Entry>,
-    pub(super) hard: Vec<HardLine<'t>>,
+    pub entries: Vec<MarkdownEntry>,
+    pub(super) hard: Vec<HardConstraintLine<'t>>,
 }
 
-impl<'t> Document<'t> {
+impl<'t> MarkdownIndex<'t> {
     /// Read the text of the markdown file. Reading never fails.
     pub fn read(text: &'t str) -> Self {
-        let mut reader = Reader::default();
-        let mut fences = Fences::default();
+        let mut reader = MarkdownReader::default();
+        let mut fences = FenceTracker::default();
         for (number, line) in text.lines().enumerate() {
             match fences.next(line) {
-                Place::Outside => reader.line(line.trim_end(), number + 1),
-                Place::Mark | Place::Inside => {}
+                FencePosition::Outside => reader.line(line.trim_end(), number + 1),
+                FencePosition::Mark | FencePosition::Inside => {}
             }
         }
         reader.document
     }
 
     /// The id of the entry that a line belongs to.
-    pub(super) fn id_of(&self, hard: &HardLine<'_>) -> Option<&str> {
+    pub(super) fn id_of(&self, hard: &HardConstraintLine<'_>) -> Option<&str> {
         self.entries.get(hard.entry?)?.id.as_deref()
     }
 }
 
 #[derive(Default)]
-struct Reader<'t> {
-    document: Document<'t>,
+struct MarkdownReader<'t> {
+    document: MarkdownIndex<'t>,
     heading: String,
-    category: Option<Category>,
+    category: Option<KnowledgeCategory>,
     /// The entry that indented lines belong to.
     current: Option<usize>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> MarkdownReader<'t> {
     fn line(&mut self, line: &'t str, number: usize) {
         if line.is_empty() {
             return;
@@ -103,14 +103,14 @@ impl<'t> Reader<'t> {
             self.current = None;
             if level <= 2 {
                 title.clone_into(&mut self.heading);
-                self.category = Category::of_heading(title).filter(|_| level == 2);
+                self.category = KnowledgeCategory::of_heading(title).filter(|_| level == 2);
             }
         } else {
             self.content(line, number);
         }
-        if self.category == Some(Category::Constraints) && is_hard(line) {
+        if self.category == Some(KnowledgeCategory::Constraints) && is_hard(line) {
             let entry = self.current;
-            self.document.hard.push(HardLine { text: line, line: number, entry });
+            self.document.hard.push(HardConstraintLine { text: line, line: number, entry });
         }
     }
 
@@ -120,7 +120,7 @@ impl<'t> Reader<'t> {
         let begins = item.filter(|item| !indented || self.current.is_none() || id(item).is_some());
         if let Some(item) = begins {
             let (id, rest) = id(item).map_or((None, item), |(id, rest)| (Some(id), rest));
-            let mut entry = Entry {
+            let mut entry = MarkdownEntry {
                 id: id.map(str::to_owned),
                 heading: self.heading.clone(),
                 category: self.category,
@@ -180,12 +180,12 @@ fn id(item: &str) -> Option<(&str, &str)> {
 }
 
 /// Put one more line of words and tags into an entry.
-fn add(entry: &mut Entry, line: &str) {
+fn add(entry: &mut MarkdownEntry, line: &str) {
     let mut words = String::new();
     let mut rest = line;
     while let Some((before, from)) = rest.split_once('[') {
         words.push_str(before);
-        let Some(tag) = Tag::of(from) else {
+        let Some(tag) = EntryTag::of(from) else {
             words.push('[');
             rest = from;
             continue;
@@ -198,11 +198,11 @@ fn add(entry: &mut Entry, line: &str) {
         };
         let inside = inside.split_once(':').map_or("", |(_, values)| values);
         match tag {
-            Tag::Source => {
+            EntryTag::Source => {
                 let digits = inside.split(|c: char| !c.is_ascii_digit());
                 entry.sources.extend(digits.filter_map(|n| n.parse::<u64>().ok()));
             }
-            Tag::Supersedes => {
+            EntryTag::Supersedes => {
                 let ids = inside.split(|c: char| c == ',' || c.is_whitespace());
                 entry.supersedes.extend(ids.filter(|id| !id.is_empty()).map(str::to_owned));
             }
@@ -219,12 +219,12 @@ fn add(entry: &mut Entry, line: &str) {
     }
 }
 
-enum Tag {
+enum EntryTag {
     Source,
     Supersedes,
 }
 
-impl Tag {
+impl EntryTag {
     fn of(inside: &str) -> Option<Self> {
         let begins = |word: &str| {
             inside.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))

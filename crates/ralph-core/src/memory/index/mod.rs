@@ -23,11 +23,11 @@ mod records;
 mod verify;
 mod verify_ids;
 
-pub use category::Category;
-pub use knowledge::{Item, Knowledge, Status, knowledge};
-pub use markdown::{Document, Entry};
-pub use records::{Record, Standing, records};
-pub use verify::{Check, RULES, Violation, verify};
+pub use category::KnowledgeCategory;
+pub use knowledge::{Knowledge, KnowledgeItem, KnowledgeStatus, knowledge};
+pub use markdown::{MarkdownEntry, MarkdownIndex};
+pub use records::{IndexRecord, RecordStanding, records};
+pub use verify::{IndexCheck, IndexViolation, RULES, verify};
 
 /// Path of the index for prompts and people, relative to the project.
 pub const MARKDOWN_FILE: &str = ".ralph/knowledge-index.md";
@@ -36,7 +36,7 @@ pub const JSON_FILE: &str = ".ralph/knowledge-index.json";
 
 /// The texts of the two files; `None` where there is no file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Files<'t> {
+pub struct IndexFiles<'t> {
     /// Text of `knowledge-index.md`.
     pub markdown: Option<&'t str>,
     /// Text of `knowledge-index.json`.

@@ -45,8 +45,8 @@ fn text(records: &[Value]) -> String {
 
 const MARKDOWN: &str = "# Knowledge Index\nLast updated: iteration 1 (x)\n";
 
-fn check(before: &str, after: &str) -> Result<(), Vec<Violation>> {
-    let files = |json| Files { markdown: Some(MARKDOWN), json: Some(json) };
+fn check(before: &str, after: &str) -> Result<(), Vec<IndexViolation>> {
+    let files = |json| IndexFiles { markdown: Some(MARKDOWN), json: Some(json) };
     verify(files(before), files(after))
 }
 
@@ -55,8 +55,8 @@ proptest! {
     fn any_text_is_read_and_compared_without_a_panic(
         old in markdown(), new in markdown(), json in "\\PC{0,80}", other in "\\PC{0,80}",
     ) {
-        let before = Files { markdown: Some(&old), json: Some(&json) };
-        let after = Files { markdown: Some(&new), json: Some(&other) };
+        let before = IndexFiles { markdown: Some(&old), json: Some(&json) };
+        let after = IndexFiles { markdown: Some(&new), json: Some(&other) };
         let _verdict = verify(before, after);
         prop_assert_eq!(verify(before, before), Ok(()));
         for item in knowledge(after).items {
@@ -68,11 +68,11 @@ proptest! {
     fn a_hard_constraint_is_kept_or_superseded_by_another_id_or_it_is_refused(
         old in markdown(), new in markdown(),
     ) {
-        let before = Files { markdown: Some(&old), json: Some("[]") };
-        let after = Files { markdown: Some(&new), json: Some("[]") };
+        let before = IndexFiles { markdown: Some(&old), json: Some("[]") };
+        let after = IndexFiles { markdown: Some(&new), json: Some("[]") };
         let found = verify(before, after).err().unwrap_or_default();
-        let refused = found.iter().any(|one| one.check == Check::HardConstraints);
-        let (old, new) = (Document::read(&old), Document::read(&new));
+        let refused = found.iter().any(|one| one.check == IndexCheck::HardConstraints);
+        let (old, new) = (MarkdownIndex::read(&old), MarkdownIndex::read(&new));
         let lost = old.hard.iter().any(|hard| {
             let kept = new.hard.iter().any(|line| line.text == hard.text);
             let by_another = |id: &str| {
@@ -118,19 +118,19 @@ proptest! {
         after.push(record);
         let after = text(&after);
         prop_assert_eq!(check(&before, &after), Ok(()));
-        let all = knowledge(Files { markdown: None, json: Some(&after) });
+        let all = knowledge(IndexFiles { markdown: None, json: Some(&after) });
         let found = all.items.iter().find(|item| item.id.as_ref() == Some(&id)).unwrap();
-        prop_assert_ne!(&found.status, &Status::Active);
+        prop_assert_ne!(&found.status, &KnowledgeStatus::Active);
     }
 
     #[test]
     fn exactly_one_entry_of_an_accepted_history_is_active_for_each_id_in_force(records in history()) {
         let after = text(&records);
-        let all = knowledge(Files { markdown: None, json: Some(&after) });
+        let all = knowledge(IndexFiles { markdown: None, json: Some(&after) });
         let over: Vec<&str> = records.iter().filter_map(|r| r["supersedes"].as_str()).collect();
         for item in &all.items {
             let id = item.id.as_deref().unwrap();
-            prop_assert_eq!(item.status != Status::Active, over.contains(&id), "{}", id);
+            prop_assert_eq!(item.status != KnowledgeStatus::Active, over.contains(&id), "{}", id);
         }
     }
 }

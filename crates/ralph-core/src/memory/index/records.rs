@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::format::ParseError;
-use crate::json::{self, Fields, JsonError, Node};
+use crate::json::{self, JsonError, JsonFields, JsonNode};
 use crate::text::LineCounter;
 
 /// Object of the JSON array: the record of one iteration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct IndexRecord {
     pub iteration: Option<u64>,
     /// Id of the task in that iteration.
     pub task: Option<String>,
@@ -32,7 +32,7 @@ pub struct Record {
     /// Ids that are no longer in force.
     pub supersedes: Vec<String>,
     /// Whether it puts its ids in force or ends them.
-    pub standing: Standing,
+    pub standing: RecordStanding,
     /// Line of the record, from 1.
     pub line: usize,
     pub(super) span: Range<usize>,
@@ -42,7 +42,7 @@ pub struct Record {
 
 /// Effect of a record on its own ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standing {
+pub enum RecordStanding {
     /// The ids are in force from this record on.
     #[default]
     InForce,
@@ -51,7 +51,7 @@ pub enum Standing {
 }
 
 /// The records of a text. One that is empty has none.
-pub fn records(text: &str) -> Result<Vec<Record>, ParseError> {
+pub fn records(text: &str) -> Result<Vec<IndexRecord>, ParseError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -64,10 +64,10 @@ pub fn records(text: &str) -> Result<Vec<Record>, ParseError> {
     Ok(items.iter().map(|item| read(text, item, &mut lines)).collect())
 }
 
-fn read(text: &str, node: &Node, lines: &mut LineCounter<'_>) -> Record {
+fn read(text: &str, node: &JsonNode, lines: &mut LineCounter<'_>) -> IndexRecord {
     let line = lines.line(node.span.start);
-    let mut record = Record { line, span: node.span.clone(), ..Record::default() };
-    let fields = match Fields::new(text, node) {
+    let mut record = IndexRecord { line, span: node.span.clone(), ..IndexRecord::default() };
+    let fields = match JsonFields::new(text, node) {
         Ok(fields) => fields,
         Err(error) => {
             record.faults.push(error.message);
@@ -112,7 +112,7 @@ fn ids(field: Result<Vec<String>, JsonError>, faults: &mut Vec<String>) -> Vec<S
     ids
 }
 
-fn standing(fields: &Fields<'_, '_>, faults: &mut Vec<String>) -> Standing {
+fn standing(fields: &JsonFields<'_, '_>, faults: &mut Vec<String>) -> RecordStanding {
     let mut flag = |key: &str| {
         fields.bool(key).unwrap_or_else(|error| {
             faults.push(error.message);
@@ -123,24 +123,24 @@ fn standing(fields: &Fields<'_, '_>, faults: &mut Vec<String>) -> Standing {
     let status = fields.str("status").ok().flatten().unwrap_or_default().to_lowercase();
     let over = ["superseded", "retired", "inactive", "archived", "obsolete", "deleted"];
     if retired == Some(true) || active == Some(false) || over.contains(&status.as_str()) {
-        Standing::Retired
+        RecordStanding::Retired
     } else {
-        Standing::InForce
+        RecordStanding::InForce
     }
 }
 
 /// Ids that are in force after all records, and ids that are not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Activity<'r> {
+pub(super) struct IdActivity<'r> {
     /// The records that put an id in force, by their place. More than one is a mistake.
     pub(super) active: BTreeMap<&'r str, Vec<usize>>,
     /// The record that ended an id which nothing has put in force again.
     pub(super) ended: BTreeMap<&'r str, usize>,
 }
 
-impl<'r> Activity<'r> {
+impl<'r> IdActivity<'r> {
     /// Follow the records from the first to the last.
-    pub(super) fn of(records: &'r [Record]) -> Self {
+    pub(super) fn of(records: &'r [IndexRecord]) -> Self {
         let mut all = Self::default();
         for (at, record) in records.iter().enumerate() {
             let own = record.memory_ids.iter().map(String::as_str);
@@ -150,11 +150,11 @@ impl<'r> Activity<'r> {
             }
             for id in own {
                 match record.standing {
-                    Standing::InForce => {
+                    RecordStanding::InForce => {
                         all.ended.remove(id);
                         all.active.entry(id).or_default().push(at);
                     }
-                    Standing::Retired => all.end(id, at),
+                    RecordStanding::Retired => all.end(id, at),
                 }
             }
         }

@@ -13,9 +13,9 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::markdown::{Document, TITLE, UPDATED, header};
-use super::records::{Activity, Record};
-use super::{Files, JSON_FILE, MARKDOWN_FILE, records, verify_ids};
+use super::markdown::{MarkdownIndex, TITLE, UPDATED, header};
+use super::records::{IdActivity, IndexRecord};
+use super::{IndexFiles, JSON_FILE, MARKDOWN_FILE, records, verify_ids};
 use crate::text::clip;
 
 /// Violations of one kind that are told; an agent mends the first ones first.
@@ -39,7 +39,7 @@ pub const RULES: [&str; 8] = [
 /// One of the four checks of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Check {
+pub enum IndexCheck {
     /// The header of the markdown file.
     Header,
     /// No hard constraint was dropped.
@@ -52,9 +52,9 @@ pub enum Check {
 
 /// Something that an agent may not do to the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Violation {
+pub struct IndexViolation {
     /// Check that found the violation.
-    pub check: Check,
+    pub check: IndexCheck,
     /// In which file, relative to the project.
     pub file: &'static str,
     /// On which line of the new text, where it is on one.
@@ -64,7 +64,7 @@ pub struct Violation {
     pub message: String,
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for IndexViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "{}:{line}: {}", self.file, self.message),
@@ -76,40 +76,40 @@ impl fmt::Display for Violation {
 /// Whether the index may stay as it is now. Files that did not change may.
 ///
 /// With nothing `before`, everything in the files is new, and all of it is checked.
-pub fn verify(before: Files<'_>, after: Files<'_>) -> Result<(), Vec<Violation>> {
+pub fn verify(before: IndexFiles<'_>, after: IndexFiles<'_>) -> Result<(), Vec<IndexViolation>> {
     if before == after {
         return Ok(());
     }
-    let mut found = Found::default();
+    let mut found = ViolationList::default();
     let (old, new) = (read(before.json), read(after.json));
     let old = old.unwrap_or_else(|why| {
         let message = format!("it was damaged before ({why}); a person has to mend it");
-        found.add(Check::AppendOnly, JSON_FILE, None, message);
+        found.add(IndexCheck::AppendOnly, JSON_FILE, None, message);
         Vec::new()
     });
     let new = new.unwrap_or_else(|why| {
-        found.add(Check::AppendOnly, JSON_FILE, None, format!("it cannot be read: {why}"));
+        found.add(IndexCheck::AppendOnly, JSON_FILE, None, format!("it cannot be read: {why}"));
         Vec::new()
     });
-    let old_document = Document::read(before.markdown.unwrap_or_default());
-    let new_document = Document::read(after.markdown.unwrap_or_default());
+    let old_document = MarkdownIndex::read(before.markdown.unwrap_or_default());
+    let new_document = MarkdownIndex::read(after.markdown.unwrap_or_default());
     match after.markdown {
-        None => found.add(Check::Header, MARKDOWN_FILE, None, "the file is missing".into()),
+        None => found.add(IndexCheck::Header, MARKDOWN_FILE, None, "the file is missing".into()),
         Some(text) => {
             if let Err(why) = header(text) {
                 let why = format!("{why}: `{TITLE}`, then `{UPDATED}N (date)`");
-                found.add(Check::Header, MARKDOWN_FILE, Some(1), why);
+                found.add(IndexCheck::Header, MARKDOWN_FILE, Some(1), why);
             }
         }
     }
-    hard_constraints(&old_document, &new_document, &Activity::of(&new), &mut found);
+    hard_constraints(&old_document, &new_document, &IdActivity::of(&new), &mut found);
     if after.json.is_none() {
         let message = "the file is missing; without entries it is `[]`".into();
-        found.add(Check::AppendOnly, JSON_FILE, None, message);
-    } else if !found.has(Check::AppendOnly) {
+        found.add(IndexCheck::AppendOnly, JSON_FILE, None, message);
+    } else if !found.has(IndexCheck::AppendOnly) {
         append_only((before.json.unwrap_or_default(), &old), (after, &new), &mut found);
         verify_ids::records(&new, old.len(), &mut found);
-        let state = verify_ids::Texts {
+        let state = verify_ids::IndexUpdate {
             old: &old_document,
             new: &new_document,
             had_markdown: before.markdown.is_some(),
@@ -122,15 +122,15 @@ pub fn verify(before: Files<'_>, after: Files<'_>) -> Result<(), Vec<Violation>>
 }
 
 /// The records, or why they cannot be read.
-fn read(json: Option<&str>) -> Result<Vec<Record>, String> {
+fn read(json: Option<&str>) -> Result<Vec<IndexRecord>, String> {
     records(json.unwrap_or_default()).map_err(|e| format!("line {}: {}", e.line, e.message))
 }
 
 fn hard_constraints(
-    old: &Document<'_>,
-    new: &Document<'_>,
-    activity: &Activity<'_>,
-    found: &mut Found,
+    old: &MarkdownIndex<'_>,
+    new: &MarkdownIndex<'_>,
+    activity: &IdActivity<'_>,
+    found: &mut ViolationList,
 ) {
     let kept: BTreeSet<&str> = new.hard.iter().map(|hard| hard.text).collect();
     let superseded: BTreeSet<&str> = new
@@ -154,17 +154,17 @@ fn hard_constraints(
             hard.line,
             clip(hard.text, QUOTED)
         );
-        found.add(Check::HardConstraints, MARKDOWN_FILE, None, message);
+        found.add(IndexCheck::HardConstraints, MARKDOWN_FILE, None, message);
     }
 }
 
 fn append_only(
-    (old_text, old): (&str, &[Record]),
-    (after, new): (Files<'_>, &[Record]),
-    found: &mut Found,
+    (old_text, old): (&str, &[IndexRecord]),
+    (after, new): (IndexFiles<'_>, &[IndexRecord]),
+    found: &mut ViolationList,
 ) {
     let new_text = after.json.unwrap_or_default();
-    let name = |record: &Record| match record.iteration {
+    let name = |record: &IndexRecord| match record.iteration {
         Some(iteration) => format!("the entry of iteration {iteration}"),
         None => "an entry".to_owned(),
     };
@@ -174,7 +174,7 @@ fn append_only(
             old.len(),
             new.len()
         );
-        found.add(Check::AppendOnly, JSON_FILE, None, message);
+        found.add(IndexCheck::AppendOnly, JSON_FILE, None, message);
     }
     let mut changed = old.iter().zip(new).filter(|(o, n)| raw(old_text, o) != raw(new_text, n));
     if let Some((old, new)) = changed.next() {
@@ -188,7 +188,7 @@ fn append_only(
             name(old),
             clip(raw(old_text, old), QUOTED)
         );
-        found.add(Check::AppendOnly, JSON_FILE, Some(new.line), message);
+        found.add(IndexCheck::AppendOnly, JSON_FILE, Some(new.line), message);
     }
     let mut used: BTreeSet<u64> = BTreeSet::new();
     for (at, record) in new.iter().enumerate() {
@@ -202,47 +202,47 @@ fn append_only(
                  `memory_id` as an array",
                 name(record)
             );
-            found.add(Check::AppendOnly, JSON_FILE, Some(record.line), message);
+            found.add(IndexCheck::AppendOnly, JSON_FILE, Some(record.line), message);
         }
         for fault in &record.faults {
             let message = format!("{}: {fault}", name(record));
-            found.add(Check::AppendOnly, JSON_FILE, Some(record.line), message);
+            found.add(IndexCheck::AppendOnly, JSON_FILE, Some(record.line), message);
         }
     }
 }
 
 /// Return the text of a record as it is in the file.
-fn raw<'t>(text: &'t str, record: &Record) -> &'t str {
+fn raw<'t>(text: &'t str, record: &IndexRecord) -> &'t str {
     text.get(record.span.clone()).unwrap_or_default()
 }
 
 /// Collector of violations, with a limit for each kind.
 #[derive(Default)]
-pub(super) struct Found {
-    all: Vec<Violation>,
+pub(super) struct ViolationList {
+    all: Vec<IndexViolation>,
     more: usize,
 }
 
-impl Found {
+impl ViolationList {
     pub(super) fn add(
         &mut self,
-        check: Check,
+        check: IndexCheck,
         file: &'static str,
         line: Option<usize>,
         message: String,
     ) {
         if self.all.iter().filter(|one| one.check == check).count() < MOST {
-            self.all.push(Violation { check, file, line, message });
+            self.all.push(IndexViolation { check, file, line, message });
         } else {
             self.more += 1;
         }
     }
 
-    fn has(&self, check: Check) -> bool {
+    fn has(&self, check: IndexCheck) -> bool {
         self.all.iter().any(|one| one.check == check)
     }
 
-    fn finish(mut self) -> Result<(), Vec<Violation>> {
+    fn finish(mut self) -> Result<(), Vec<IndexViolation>> {
         if self.more > 0
             && let Some(last) = self.all.last_mut()
         {

@@ -2,31 +2,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::records::{Activity, Record};
-use super::verify::{Check, Found};
-use super::{Category, Document, Entry, JSON_FILE, MARKDOWN_FILE};
+use super::records::{IdActivity, IndexRecord};
+use super::verify::{IndexCheck, ViolationList};
+use super::{JSON_FILE, KnowledgeCategory, MARKDOWN_FILE, MarkdownEntry, MarkdownIndex};
 use crate::text::clip;
 
 /// Characters of an id that a message shows.
 const SHOWN: usize = 80;
 
 /// Content of both files before and after the update.
-pub(super) struct Texts<'a, 't> {
-    pub(super) old: &'a Document<'t>,
-    pub(super) new: &'a Document<'t>,
+pub(super) struct IndexUpdate<'a, 't> {
+    pub(super) old: &'a MarkdownIndex<'t>,
+    pub(super) new: &'a MarkdownIndex<'t>,
     /// Whether there was a markdown file. Without one nothing can be said about ids that are gone.
     pub(super) had_markdown: bool,
-    pub(super) old_records: &'a [Record],
-    pub(super) records: &'a [Record],
+    pub(super) old_records: &'a [IndexRecord],
+    pub(super) records: &'a [IndexRecord],
 }
 
 /// The JSON file; records before `new` are not judged.
-pub(super) fn records(records: &[Record], new: usize, found: &mut Found) {
+pub(super) fn records(records: &[IndexRecord], new: usize, found: &mut ViolationList) {
     let all: BTreeSet<&str> =
         records.iter().flat_map(|record| &record.memory_ids).map(String::as_str).collect();
     for record in records.iter().skip(new) {
-        let mut add = |message| found.add(Check::Ids, JSON_FILE, Some(record.line), message);
-        for id in record.memory_ids.iter().filter(|id| Category::of_id(id).is_none()) {
+        let mut add = |message| found.add(IndexCheck::Ids, JSON_FILE, Some(record.line), message);
+        for id in record.memory_ids.iter().filter(|id| KnowledgeCategory::of_id(id).is_none()) {
             add(malformed(id));
         }
         for id in record.supersedes.iter().filter(|id| !all.contains(id.as_str())) {
@@ -37,7 +37,7 @@ pub(super) fn records(records: &[Record], new: usize, found: &mut Found) {
             ));
         }
     }
-    for (id, places) in Activity::of(records).active {
+    for (id, places) in IdActivity::of(records).active {
         let (Some(first), Some(last)) = (places.first(), places.last()) else { continue };
         if first == last || *last < new {
             continue;
@@ -49,25 +49,26 @@ pub(super) fn records(records: &[Record], new: usize, found: &mut Found) {
             show(id),
             first + 1
         );
-        found.add(Check::Ids, JSON_FILE, line, message);
+        found.add(IndexCheck::Ids, JSON_FILE, line, message);
     }
 }
 
 /// The markdown file; entries that were there before are not judged.
-pub(super) fn entries(texts: &Texts<'_, '_>, found: &mut Found) {
+pub(super) fn entries(texts: &IndexUpdate<'_, '_>, found: &mut ViolationList) {
     let known: BTreeSet<(Option<&str>, &str)> = texts.old.entries.iter().map(key).collect();
-    let is_new = |entry: &&Entry| !known.contains(&key(entry));
-    let ended_before = Activity::of(texts.old_records).ended;
-    let ids = |document: &'_ Document<'_>| -> BTreeSet<String> {
+    let is_new = |entry: &&MarkdownEntry| !known.contains(&key(entry));
+    let ended_before = IdActivity::of(texts.old_records).ended;
+    let ids = |document: &'_ MarkdownIndex<'_>| -> BTreeSet<String> {
         document.entries.iter().filter_map(|entry| entry.id.clone()).collect()
     };
     let (old_ids, new_ids) = (ids(texts.old), ids(texts.new));
     let recorded: BTreeSet<&str> =
         texts.records.iter().flat_map(|record| &record.memory_ids).map(String::as_str).collect();
     for entry in texts.new.entries.iter().filter(is_new) {
-        let mut add = |message| found.add(Check::Ids, MARKDOWN_FILE, Some(entry.line), message);
+        let mut add =
+            |message| found.add(IndexCheck::Ids, MARKDOWN_FILE, Some(entry.line), message);
         if let Some(id) = &entry.id {
-            if Category::of_id(id).is_none() {
+            if KnowledgeCategory::of_id(id).is_none() {
                 add(malformed(id));
             }
             if entry.supersedes.contains(id) {
@@ -91,8 +92,12 @@ pub(super) fn entries(texts: &Texts<'_, '_>, found: &mut Found) {
 }
 
 /// Ids that two entries of the markdown file have, when one of them is new.
-fn twice(texts: &Texts<'_, '_>, is_new: impl Fn(&&Entry) -> bool, found: &mut Found) {
-    let mut by_id: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+fn twice(
+    texts: &IndexUpdate<'_, '_>,
+    is_new: impl Fn(&&MarkdownEntry) -> bool,
+    found: &mut ViolationList,
+) {
+    let mut by_id: BTreeMap<&str, Vec<&MarkdownEntry>> = BTreeMap::new();
     for entry in &texts.new.entries {
         if let Some(id) = &entry.id {
             by_id.entry(id).or_default().push(entry);
@@ -110,16 +115,16 @@ fn twice(texts: &Texts<'_, '_>, is_new: impl Fn(&&Entry) -> bool, found: &mut Fo
             show(id),
             first.line
         );
-        found.add(Check::Ids, MARKDOWN_FILE, Some(last.line), message);
+        found.add(IndexCheck::Ids, MARKDOWN_FILE, Some(last.line), message);
     }
 }
 
-fn key(entry: &Entry) -> (Option<&str>, &str) {
+fn key(entry: &MarkdownEntry) -> (Option<&str>, &str) {
     (entry.id.as_deref(), &entry.text)
 }
 
 fn malformed(id: &str) -> String {
-    let kinds = Category::WORDS.join(", ");
+    let kinds = KnowledgeCategory::WORDS.join(", ");
     format!("`{}` must have the form `K-<kind>-<slug>`; the kinds are {kinds}", show(id))
 }
 

@@ -17,13 +17,13 @@ const JSON: &str = r#"[
   {"iteration": 7, "task": "t-2", "summary": "bom", "tags": [], "memory_id": "K-gotcha-bom"}
 ]"#;
 
-fn before() -> Files<'static> {
-    Files { markdown: Some(MARKDOWN), json: Some(JSON) }
+fn before() -> IndexFiles<'static> {
+    IndexFiles { markdown: Some(MARKDOWN), json: Some(JSON) }
 }
 
 /// What is wrong with these files, a line each with the check in front.
-fn wrong(markdown: Option<&str>, json: Option<&str>) -> Vec<(Check, String)> {
-    let found = verify(before(), Files { markdown, json });
+fn wrong(markdown: Option<&str>, json: Option<&str>) -> Vec<(IndexCheck, String)> {
+    let found = verify(before(), IndexFiles { markdown, json });
     found.err().unwrap_or_default().into_iter().map(|v| (v.check, v.to_string())).collect()
 }
 
@@ -33,7 +33,7 @@ fn fine(markdown: &str, json: &str) {
 }
 
 #[track_caller]
-fn refused(markdown: &str, json: &str, check: Check, part: &str) {
+fn refused(markdown: &str, json: &str, check: IndexCheck, part: &str) {
     let found = wrong(Some(markdown), Some(json));
     let said = found.iter().any(|(c, message)| *c == check && message.contains(part));
     assert!(said, "no {check:?} with {part:?} in {found:#?}");
@@ -53,46 +53,57 @@ fn an_index_that_only_grew_is_fine() {
         ),
     );
     fine(MARKDOWN, JSON);
-    assert_eq!(verify(Files::default(), before()), Ok(()));
-    assert_eq!(verify(Files::default(), Files::default()), Ok(()));
+    assert_eq!(verify(IndexFiles::default(), before()), Ok(()));
+    assert_eq!(verify(IndexFiles::default(), IndexFiles::default()), Ok(()));
 }
 
 #[test]
 fn a_header_that_is_missing_or_wrong_is_refused() {
     let header = |head: &str| MARKDOWN.replacen("# Knowledge Index", head, 1);
-    refused(&header("# Index"), JSON, Check::Header, "the first line must be `# Knowledge Index`");
+    refused(
+        &header("# Index"),
+        JSON,
+        IndexCheck::Header,
+        "the first line must be `# Knowledge Index`",
+    );
     let updated = |line: &str| MARKDOWN.replacen("Last updated: iteration 7 (2026-01-17)", line, 1);
     for line in
         ["", "Last updated: today", "Last updated: iteration (x)", "Last updated: iteration 7"]
     {
-        refused(&updated(line), JSON, Check::Header, "second line");
+        refused(&updated(line), JSON, IndexCheck::Header, "second line");
     }
     fine(&updated("Last updated: iteration 12 (now)"), JSON);
 }
 
 #[test]
 fn an_emptied_or_removed_index_is_refused() {
-    refused("", "[]", Check::Header, "first line");
-    refused("", "[]", Check::HardConstraints, "Must never force push");
-    refused(MARKDOWN, "[]", Check::AppendOnly, "had 2 entries and has 0");
+    refused("", "[]", IndexCheck::Header, "first line");
+    refused("", "[]", IndexCheck::HardConstraints, "Must never force push");
+    refused(MARKDOWN, "[]", IndexCheck::AppendOnly, "had 2 entries and has 0");
     let gone = wrong(None, None);
-    assert!(gone.iter().any(|(c, m)| *c == Check::Header && m.contains("missing")), "{gone:?}");
-    assert!(gone.iter().any(|(c, m)| *c == Check::AppendOnly && m.contains("missing")), "{gone:?}");
+    assert!(
+        gone.iter().any(|(c, m)| *c == IndexCheck::Header && m.contains("missing")),
+        "{gone:?}"
+    );
+    assert!(
+        gone.iter().any(|(c, m)| *c == IndexCheck::AppendOnly && m.contains("missing")),
+        "{gone:?}"
+    );
 }
 
 #[test]
 fn a_hard_constraint_is_never_dropped_in_silence() {
     let line = "- [K-constraint-push] Must never force push [source: iter 3]\n";
     let without = MARKDOWN.replace(line, "");
-    refused(&without, JSON, Check::HardConstraints, "`[supersedes: K-constraint-push]`");
+    refused(&without, JSON, IndexCheck::HardConstraints, "`[supersedes: K-constraint-push]`");
     let weaker = MARKDOWN.replace("Must never force push", "Avoid to force push");
-    refused(&weaker, JSON, Check::HardConstraints, line.trim());
+    refused(&weaker, JSON, IndexCheck::HardConstraints, line.trim());
     let moved = format!("{without}{line}");
-    refused(&moved, JSON, Check::HardConstraints, "under `## Constraints`");
+    refused(&moved, JSON, IndexCheck::HardConstraints, "under `## Constraints`");
     let quoted = MARKDOWN.replace(line, &format!("```\n{line}```\n"));
-    refused(&quoted, JSON, Check::HardConstraints, "force push");
+    refused(&quoted, JSON, IndexCheck::HardConstraints, "force push");
     let nameless = MARKDOWN.replace("- whoever writes tests MUST run them\n", "");
-    refused(&nameless, JSON, Check::HardConstraints, "exactly as it was: - whoever");
+    refused(&nameless, JSON, IndexCheck::HardConstraints, "exactly as it was: - whoever");
     // What is not hard may go.
     fine(&MARKDOWN.replace("- [K-constraint-soft] Input is UTF-8\n", ""), JSON);
 }
@@ -112,8 +123,8 @@ fn a_hard_constraint_may_be_superseded_or_retired() {
     fine(&MARKDOWN.replace(line, ""), &retired);
     let itself =
         MARKDOWN.replace(line, "- [K-constraint-push] Push [supersedes: K-constraint-push]\n");
-    refused(&itself, JSON, Check::HardConstraints, "another id");
-    refused(&itself, JSON, Check::Ids, "supersedes itself");
+    refused(&itself, JSON, IndexCheck::HardConstraints, "another id");
+    refused(&itself, JSON, IndexCheck::Ids, "supersedes itself");
 }
 
 #[test]
@@ -121,15 +132,15 @@ fn the_history_only_grows_and_earlier_entries_stay_byte_for_byte() {
     refused(
         MARKDOWN,
         &JSON.replace("bom\"", "BOM\""),
-        Check::AppendOnly,
+        IndexCheck::AppendOnly,
         "entry of iteration 7 was changed",
     );
-    refused(MARKDOWN, &JSON.replace(": 3,", ":3,"), Check::AppendOnly, "reformatted");
+    refused(MARKDOWN, &JSON.replace(": 3,", ":3,"), IndexCheck::AppendOnly, "reformatted");
     let first = r#"{"iteration": 9, "task": "t", "summary": "s", "tags": []}"#;
     let in_front = JSON.replacen('[', &format!("[{first},"), 1);
-    refused(MARKDOWN, &in_front, Check::AppendOnly, "(and 1 after it)");
-    refused(MARKDOWN, "[", Check::AppendOnly, "cannot be read: line 1");
-    refused(MARKDOWN, "{}", Check::AppendOnly, "an array");
+    refused(MARKDOWN, &in_front, IndexCheck::AppendOnly, "(and 1 after it)");
+    refused(MARKDOWN, "[", IndexCheck::AppendOnly, "cannot be read: line 1");
+    refused(MARKDOWN, "{}", IndexCheck::AppendOnly, "an array");
     // What stands around the entries is nobody's.
     fine(MARKDOWN, &format!("{}\n", JSON.replace("\n  {", "\n    {")));
 }
@@ -137,7 +148,7 @@ fn the_history_only_grows_and_earlier_entries_stay_byte_for_byte() {
 #[test]
 fn an_iteration_has_one_entry_with_all_its_fields() {
     let twice = and(r#"{"iteration": 3, "task": "t", "summary": "s", "tags": []}"#);
-    refused(MARKDOWN, &twice, Check::AppendOnly, "iteration 3 is there already");
+    refused(MARKDOWN, &twice, IndexCheck::AppendOnly, "iteration 3 is there already");
     for (record, part) in [
         (r#"{"task": "t", "summary": "s", "tags": []}"#, "`iteration` is missing"),
         (r#"{"iteration": "8", "task": "t", "summary": "s", "tags": []}"#, "`iteration` must be"),
@@ -147,7 +158,7 @@ fn an_iteration_has_one_entry_with_all_its_fields() {
         (r#"{"iteration": 8, "task": "t", "summary": "s", "tags": "x"}"#, "`tags` must be"),
         ("7", "expected an object"),
     ] {
-        refused(MARKDOWN, &and(record), Check::AppendOnly, part);
+        refused(MARKDOWN, &and(record), IndexCheck::AppendOnly, part);
     }
 }
 
@@ -159,20 +170,25 @@ fn no_two_active_entries_share_an_id_and_whatever_is_superseded_exists() {
     refused(
         MARKDOWN,
         &entry(r#""memory_id": "K-gotcha-bom""#),
-        Check::Ids,
+        IndexCheck::Ids,
         "in force already (entry 2",
     );
     fine(MARKDOWN, &entry(r#""memory_id": "K-gotcha-bom", "supersedes": "K-gotcha-bom""#));
     fine(MARKDOWN, &entry(r#""memory_id": "K-gotcha-bom-2", "supersedes": ["K-gotcha-bom"]"#));
-    refused(MARKDOWN, &entry(r#""supersedes": "K-gotcha-bon""#), Check::Ids, "`K-gotcha-bon`");
-    refused(MARKDOWN, &entry(r#""memory_id": "rule 7""#), Check::Ids, "K-<kind>-<slug>");
+    refused(MARKDOWN, &entry(r#""supersedes": "K-gotcha-bon""#), IndexCheck::Ids, "`K-gotcha-bon`");
+    refused(MARKDOWN, &entry(r#""memory_id": "rule 7""#), IndexCheck::Ids, "K-<kind>-<slug>");
     let line = |line: &str| format!("{MARKDOWN}{line}\n");
-    refused(&line("- [K-gotcha-bom] Another one"), JSON, Check::Ids, "stands on line 10 already");
-    refused(&line("- [K-trap-x] y"), JSON, Check::Ids, "K-<kind>-<slug>");
+    refused(
+        &line("- [K-gotcha-bom] Another one"),
+        JSON,
+        IndexCheck::Ids,
+        "stands on line 10 already",
+    );
+    refused(&line("- [K-trap-x] y"), JSON, IndexCheck::Ids, "K-<kind>-<slug>");
     refused(
         &line("- [K-gotcha-y] y [supersedes: K-gotcha-zzz]"),
         JSON,
-        Check::Ids,
+        IndexCheck::Ids,
         "names nothing",
     );
 }
@@ -184,8 +200,8 @@ fn an_id_that_was_superseded_is_not_given_out_again() {
     );
     let markdown = MARKDOWN.replace("- [K-gotcha-bom] A byte order mark may come first\n", "");
     let again = format!("{markdown}- [K-gotcha-bom] It must never come back\n");
-    let old = Files { markdown: Some(&markdown), json: Some(&json) };
-    let found = verify(old, Files { markdown: Some(&again), json: Some(&json) }).unwrap_err();
+    let old = IndexFiles { markdown: Some(&markdown), json: Some(&json) };
+    let found = verify(old, IndexFiles { markdown: Some(&again), json: Some(&json) }).unwrap_err();
     assert!(found[0].message.contains("superseded before"), "{found:?}");
 }
 
@@ -195,15 +211,15 @@ fn mistakes_that_were_there_before_are_not_held_against_a_new_entry() {
     let markdown = "# Knowledge Index\nLast updated: iteration 1 (x)\n- [K-a] one\n- [K-a] two\n";
     let more =
         json.replace("}]", r#"}, {"iteration": 2, "task": "t", "summary": "s", "tags": []}]"#);
-    let old = Files { markdown: Some(markdown), json: Some(json) };
-    assert_eq!(verify(old, Files { markdown: Some(markdown), json: Some(&more) }), Ok(()));
+    let old = IndexFiles { markdown: Some(markdown), json: Some(json) };
+    assert_eq!(verify(old, IndexFiles { markdown: Some(markdown), json: Some(&more) }), Ok(()));
     // Seen for itself, every mistake is told.
-    assert!(verify(Files::default(), old).unwrap_err().len() >= 7);
+    assert!(verify(IndexFiles::default(), old).unwrap_err().len() >= 7);
 }
 
 #[test]
 fn a_file_that_was_damaged_before_is_left_to_a_person() {
-    let old = Files { json: Some("[{"), ..before() };
+    let old = IndexFiles { json: Some("[{"), ..before() };
     let found = verify(old, before()).unwrap_err();
     assert!(found[0].message.contains("a person has to mend it"), "{found:?}");
 }

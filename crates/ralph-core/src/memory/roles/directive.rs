@@ -104,14 +104,14 @@ pub struct IndexerReport {
 
 /// Result of a reviewing pass. It is advice and blocks nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Review {
+pub struct PassReview {
     /// Overall result as one word.
     pub verdict: ReviewVerdict,
     /// The whole in a line or two.
     pub summary: String,
     /// Findings that a person or an agent should look at.
     #[serde(default)]
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ReviewFinding>,
 }
 
 /// Overall result of a review.
@@ -126,9 +126,9 @@ pub enum ReviewVerdict {
 
 /// One thing that a review found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
+pub struct ReviewFinding {
     /// Severity of the finding.
-    pub severity: Severity,
+    pub severity: ReviewSeverity,
     /// In which file; empty when in none.
     #[serde(default)]
     pub file: String,
@@ -142,7 +142,7 @@ pub struct Finding {
 /// Severity of a finding in a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum ReviewSeverity {
     /// The problem will cause harm.
     High,
     /// The problem may cause harm.

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use super::directive::IndexerReport;
 use super::post::rules;
 use super::values;
-use crate::memory::index::{Files, JSON_FILE, MARKDOWN_FILE, records};
+use crate::memory::index::{IndexFiles, JSON_FILE, MARKDOWN_FILE, records};
 use crate::memory::levels::compaction_input;
-use crate::memory::trigger::Trigger;
+use crate::memory::trigger::IndexTrigger;
 use crate::plan::Task;
 use crate::prompt::markdown::{code, fenced, one_line};
-use crate::prompt::{PastHandoff, Template, TemplateError, Templates};
+use crate::prompt::{PastHandoff, PromptTemplate, PromptTemplates, TemplateError};
 
 /// Characters of the index that the prompt holds; a longer one is only pointed to.
 const INLINE: usize = 40_000;
@@ -22,9 +22,9 @@ pub struct IndexerInput<'a> {
     pub iteration: u32,
     /// Task of the next iteration.
     pub task: &'a Task,
-    pub trigger: Trigger,
+    pub trigger: IndexTrigger,
     /// Current files of the index.
-    pub files: Files<'a>,
+    pub files: IndexFiles<'a>,
     /// Handoffs that are not in the index, oldest first.
     pub handoffs: &'a [PastHandoff],
     /// Why the last update was undone.
@@ -33,16 +33,16 @@ pub struct IndexerInput<'a> {
 
 /// The whole prompt for the indexer.
 pub fn indexer_prompt(
-    templates: &Templates,
+    templates: &PromptTemplates,
     input: &IndexerInput<'_>,
 ) -> Result<String, TemplateError> {
     let values = values::<IndexerReport>(input.iteration, input.task);
-    let instructions = templates.render(Template::Indexer, &values)?;
+    let instructions = templates.render(PromptTemplate::Indexer, &values)?;
     let mut out = format!("{}\n", instructions.trim_end());
     rules(&mut out, input.undone);
     // Writing to a string cannot fail.
     let _ = write!(out, "\n## Why Now\n\n{}.", input.trigger);
-    if matches!(input.trigger, Trigger::Metadata { .. }) && !input.task.libraries.is_empty() {
+    if matches!(input.trigger, IndexTrigger::Metadata { .. }) && !input.task.libraries.is_empty() {
         let libraries: Vec<String> = input.task.libraries.iter().map(|l| code(l)).collect();
         let _ = write!(out, " Note what the next task has to know about {}.", libraries.join(", "));
     }
@@ -63,7 +63,7 @@ pub fn indexer_prompt(
     Ok(out)
 }
 
-fn existing(out: &mut String, files: Files<'_>) {
+fn existing(out: &mut String, files: IndexFiles<'_>) {
     let place = code(MARKDOWN_FILE);
     let _ = match files.markdown {
         None => writeln!(out, "There is no {place} yet: make it."),

@@ -21,7 +21,7 @@ pub use indexer::{IndexerInput, indexer_prompt};
 pub use pass::{PassInput, PassPrompt, due, pass_prompt, passes_due};
 pub use post::post_prompt;
 pub use prep::{
-    AfterPrep, MOST_RESEARCH, PrepInput, after_prep, check_prepared, prep_manifest, prep_prompt,
+    MOST_RESEARCH, PrepInput, PrepOutcome, after_prep, check_prepared, prep_manifest, prep_prompt,
     required_sections,
 };
 
@@ -39,7 +39,7 @@ pub const PREPARED_PROMPT: &str = ".ralph/context/prepared-prompt.md";
 
 word_enum! {
     /// Result of an attempt, as other roles see it.
-    Judged {
+    AttemptVerdict {
         /// The attempt counts as a success.
         Passed = "passed",
         /// The attempt failed.
@@ -55,7 +55,7 @@ pub struct EndedAttempt<'a> {
     /// Task of the attempt.
     pub task: &'a Task,
     /// Result of the attempt.
-    pub judged: Judged,
+    pub judged: AttemptVerdict,
     /// Path of the handoff's file, if the attempt left a handoff.
     pub handoff: Option<&'a str>,
     /// Path of the file with the output of the gates.

@@ -2,12 +2,12 @@
 
 use minijinja::context;
 
-use super::directive::Review;
+use super::directive::PassReview;
 use super::prep::{line, said};
-use super::{EndedAttempt, Judged, values};
-use crate::config::{Config, Pass, Trigger};
+use super::{AttemptVerdict, EndedAttempt, values};
+use crate::config::{Config, PassSettings, PassTrigger};
 use crate::prompt::markdown::code;
-use crate::prompt::{Template, TemplateError, Templates};
+use crate::prompt::{PromptTemplate, PromptTemplates, TemplateError};
 
 /// Changed files that a manifest names.
 const NAMED: usize = 50;
@@ -34,32 +34,36 @@ pub enum PassPrompt<'a> {
 }
 
 /// Whether a pass with this trigger runs after an iteration.
-pub fn due(trigger: Trigger, judged: Judged, iteration: u32) -> bool {
+pub fn due(trigger: PassTrigger, judged: AttemptVerdict, iteration: u32) -> bool {
     match trigger {
-        Trigger::Always => true,
-        Trigger::OnSuccess => judged == Judged::Passed,
-        Trigger::OnFailure => judged == Judged::Failed,
-        Trigger::Periodic(every) => iteration.is_multiple_of(every.get()),
+        PassTrigger::Always => true,
+        PassTrigger::OnSuccess => judged == AttemptVerdict::Passed,
+        PassTrigger::OnFailure => judged == AttemptVerdict::Failed,
+        PassTrigger::Periodic(every) => iteration.is_multiple_of(every.get()),
     }
 }
 
 /// The passes that run after an iteration, in the order of the configuration.
-pub fn passes_due(config: &Config, judged: Judged, iteration: u32) -> impl Iterator<Item = &Pass> {
+pub fn passes_due(
+    config: &Config,
+    judged: AttemptVerdict,
+    iteration: u32,
+) -> impl Iterator<Item = &PassSettings> {
     let all = if config.passes_enabled { &config.passes[..] } else { &[] };
     all.iter().filter(move |pass| pass.enabled && due(pass.trigger, judged, iteration))
 }
 
 /// The whole prompt for a pass.
 pub fn pass_prompt(
-    templates: &Templates,
+    templates: &PromptTemplates,
     prompt: PassPrompt<'_>,
     input: &PassInput<'_>,
 ) -> Result<String, TemplateError> {
     let EndedAttempt { iteration, task, .. } = input.attempt;
-    let values = context! { pass => said(input.name), ..values::<Review>(iteration, task) };
+    let values = context! { pass => said(input.name), ..values::<PassReview>(iteration, task) };
     let instructions = match prompt {
         PassPrompt::Own { file, text } => templates.own(file, text, values)?,
-        PassPrompt::Review => templates.render(Template::Review, &values)?,
+        PassPrompt::Review => templates.render(PromptTemplate::Review, &values)?,
     };
     Ok(format!("{}\n\n{}", instructions.trim_end(), manifest(input)))
 }

@@ -8,7 +8,7 @@ use super::{EndedAttempt, values};
 use crate::memory::index::{JSON_FILE, MARKDOWN_FILE, RULES};
 use crate::memory::levels::{l1, l3};
 use crate::prompt::markdown::code;
-use crate::prompt::{PastHandoff, Template, TemplateError, Templates};
+use crate::prompt::{PastHandoff, PromptTemplate, PromptTemplates, TemplateError};
 
 /// Handoffs that show whether something happens again and again.
 const RECENT: usize = 5;
@@ -16,13 +16,13 @@ const RECENT: usize = 5;
 /// The whole prompt for the context agent after an attempt: handoffs, oldest first, of which the newest five
 /// are told, and why the last update of the index was undone.
 pub fn post_prompt(
-    templates: &Templates,
+    templates: &PromptTemplates,
     attempt: &EndedAttempt<'_>,
     recent: &[PastHandoff],
     undone: &[String],
 ) -> Result<String, TemplateError> {
     let values = values::<PostDirective>(attempt.iteration, attempt.task);
-    let instructions = templates.render(Template::ContextPost, &values)?;
+    let instructions = templates.render(PromptTemplate::ContextPost, &values)?;
     let mut out = format!("{}\n\n{}", instructions.trim_end(), attempt.manifest());
     pointer(&mut out, "knowledge index", Some(MARKDOWN_FILE));
     pointer(&mut out, "history of the knowledge index", Some(JSON_FILE));

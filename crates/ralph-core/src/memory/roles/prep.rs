@@ -7,11 +7,11 @@ use minijinja::value::Value;
 
 use super::directive::{PostDirective, PrepAction, PrepDirective};
 use super::{PREPARED_PROMPT, values};
-use crate::config::Mode;
+use crate::config::MemoryMode;
 use crate::fence::open_lines;
 use crate::plan::Task;
 use crate::prompt::markdown::{code, item, one_line, under};
-use crate::prompt::{PastHandoff, Section, Template, TemplateError, Templates};
+use crate::prompt::{PastHandoff, PromptSection, PromptTemplate, PromptTemplates, TemplateError};
 use crate::text::clip;
 
 /// Iterations in a row that a task waits for more research before it is tried anyway.
@@ -34,7 +34,7 @@ pub struct PrepInput<'a> {
     /// The iteration that is about to begin.
     pub iteration: u32,
     /// Memory mode of the prompts.
-    pub mode: Mode,
+    pub mode: MemoryMode,
     pub plan_file: &'a str,
     pub task: &'a Task,
     /// The latest handoff; of its contents only the signals are told.
@@ -60,7 +60,7 @@ pub struct PrepInput<'a> {
 
 /// Next step after the preparation of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AfterPrep {
+pub enum PrepOutcome {
     /// Run the coding agent with the prepared prompt.
     Code,
     /// Run the coding agent with ralph's own prompt.
@@ -94,42 +94,42 @@ pub fn after_prep(
     answer: Result<&PrepDirective, String>,
     prepared: Result<(), String>,
     researched: u32,
-) -> AfterPrep {
+) -> PrepOutcome {
     let reason = |directive: &PrepDirective| clip(&one_line(&directive.reason), LINE);
     match answer {
         Ok(directive) => match directive.action {
-            PrepAction::Skip => return AfterPrep::Skip { reason: reason(directive) },
+            PrepAction::Skip => return PrepOutcome::Skip { reason: reason(directive) },
             PrepAction::RequestHumanReview => {
-                return AfterPrep::Pause { reason: reason(directive) };
+                return PrepOutcome::Pause { reason: reason(directive) };
             }
             PrepAction::Research if researched < MOST_RESEARCH => {
-                return AfterPrep::Research { reason: reason(directive) };
+                return PrepOutcome::Research { reason: reason(directive) };
             }
             PrepAction::Proceed | PrepAction::Research => {}
         },
-        Err(why) if prepared.is_err() => return AfterPrep::CodeUnprepared { why },
+        Err(why) if prepared.is_err() => return PrepOutcome::CodeUnprepared { why },
         Err(_) => {}
     }
     match prepared {
-        Ok(()) => AfterPrep::Code,
-        Err(why) => AfterPrep::CodeUnprepared { why },
+        Ok(()) => PrepOutcome::Code,
+        Err(why) => PrepOutcome::CodeUnprepared { why },
     }
 }
 
 /// The sections that a prepared prompt must have for this input.
-pub fn required_sections(input: &PrepInput<'_>) -> Vec<Section> {
-    let wanted = |section: &Section| match section {
-        Section::FailureContext => input.failure_context.is_some(),
-        Section::Skills => !input.task.skills.is_empty(),
+pub fn required_sections(input: &PrepInput<'_>) -> Vec<PromptSection> {
+    let wanted = |section: &PromptSection| match section {
+        PromptSection::FailureContext => input.failure_context.is_some(),
+        PromptSection::Skills => !input.task.skills.is_empty(),
         // The context agent decides what of the index a task needs, and where to say it.
-        Section::RetrievedProjectMemory => false,
+        PromptSection::RetrievedProjectMemory => false,
         _ => true,
     };
-    Section::ALL.into_iter().filter(wanted).collect()
+    PromptSection::ALL.into_iter().filter(wanted).collect()
 }
 
 /// Whether a prepared prompt can be used: there, long enough, and with all its headers.
-pub fn check_prepared(text: Option<&str>, required: &[Section]) -> Result<(), String> {
+pub fn check_prepared(text: Option<&str>, required: &[PromptSection]) -> Result<(), String> {
     let text = text.ok_or_else(|| format!("the context agent wrote no {PREPARED_PROMPT}"))?;
     match text.len() {
         short if short < SHORTEST => {
@@ -152,14 +152,17 @@ pub fn check_prepared(text: Option<&str>, required: &[Section]) -> Result<(), St
 }
 
 /// The whole prompt for the context agent.
-pub fn prep_prompt(templates: &Templates, input: &PrepInput<'_>) -> Result<String, TemplateError> {
+pub fn prep_prompt(
+    templates: &PromptTemplates,
+    input: &PrepInput<'_>,
+) -> Result<String, TemplateError> {
     let headers = required_sections(input);
     let values = context! {
         prompt_file => code(PREPARED_PROMPT),
         headers => headers.iter().map(|section| code(&section.header())).collect::<Value>(),
         ..values::<PrepDirective>(input.iteration, input.task)
     };
-    let instructions = templates.render(Template::ContextPrep, &values)?;
+    let instructions = templates.render(PromptTemplate::ContextPrep, &values)?;
     Ok(format!("{}\n\n{}", instructions.trim_end(), prep_manifest(input)))
 }
 

@@ -1,17 +1,17 @@
 use std::num::NonZeroU32;
 
 use super::directive::{
-    IndexerReport, PostAction, PostDirective, PrepAction, PrepDirective, Review, StuckDetection,
+    IndexerReport, PassReview, PostAction, PostDirective, PrepAction, PrepDirective, StuckDetection,
 };
 use super::*;
 use crate::agent_role::AgentRole;
 use crate::answer::{AnswerError, BackendAnswer, schema_of};
-use crate::config::{Config, Mode, Pass, Trigger};
+use crate::config::{Config, MemoryMode, PassSettings, PassTrigger};
 use crate::handoff::{Confidence, HumanReview, synthetic};
-use crate::memory::index::{Files, verify};
+use crate::memory::index::{IndexFiles, verify};
 use crate::memory::trigger;
 use crate::plan::{Id, Task};
-use crate::prompt::{PastHandoff, Section, Templates};
+use crate::prompt::{PastHandoff, PromptSection, PromptTemplates};
 
 fn task() -> Task {
     Task {
@@ -38,7 +38,7 @@ fn past() -> PastHandoff {
 fn prep<'a>(task: &'a Task, latest: Option<&'a PastHandoff>) -> PrepInput<'a> {
     PrepInput {
         iteration: 8,
-        mode: Mode::AgentOrchestrated,
+        mode: MemoryMode::AgentOrchestrated,
         plan_file: "plan.json",
         task,
         latest,
@@ -108,7 +108,10 @@ fn a_manifest_holds_pointers_and_signals_but_no_contents() {
 fn a_prepared_prompt_needs_its_size_and_all_its_headers() {
     let task = task();
     let required = required_sections(&prep(&task, None));
-    assert!(required.contains(&Section::FailureContext) && required.contains(&Section::Skills));
+    assert!(
+        required.contains(&PromptSection::FailureContext)
+            && required.contains(&PromptSection::Skills)
+    );
     let whole: String = required.iter().map(|s| format!("{}\n\nwords\n\n", s.header())).collect();
     assert_eq!(check_prepared(Some(&whole), &required), Ok(()));
     assert!(check_prepared(None, &required).unwrap_err().contains("wrote no"));
@@ -125,7 +128,7 @@ fn a_prepared_prompt_needs_its_size_and_all_its_headers() {
 #[test]
 fn the_prompt_of_the_context_agent_names_every_header_it_must_write() {
     let task = task();
-    let prompt = prep_prompt(&Templates::embedded(), &prep(&task, None)).unwrap();
+    let prompt = prep_prompt(&PromptTemplates::embedded(), &prep(&task, None)).unwrap();
     for section in required_sections(&prep(&task, None)) {
         assert!(prompt.contains(&format!("- `{}`", section.header())), "{prompt}");
     }
@@ -141,26 +144,26 @@ fn work_goes_on_whatever_a_preparation_leaves() {
     let bad = || Err("no file".to_owned());
     let after =
         |action, prepared, researched| after_prep(Ok(&directive(action)), prepared, researched);
-    let unprepared = AfterPrep::CodeUnprepared { why: "no file".into() };
+    let unprepared = PrepOutcome::CodeUnprepared { why: "no file".into() };
     let reason = || "why not".to_owned();
-    assert_eq!(after(PrepAction::Proceed, ok(), 0), AfterPrep::Code);
+    assert_eq!(after(PrepAction::Proceed, ok(), 0), PrepOutcome::Code);
     assert_eq!(after(PrepAction::Proceed, bad(), 0), unprepared);
-    assert_eq!(after(PrepAction::Skip, bad(), 0), AfterPrep::Skip { reason: reason() });
+    assert_eq!(after(PrepAction::Skip, bad(), 0), PrepOutcome::Skip { reason: reason() });
     assert_eq!(
         after(PrepAction::RequestHumanReview, ok(), 0),
-        AfterPrep::Pause { reason: reason() }
+        PrepOutcome::Pause { reason: reason() }
     );
-    assert_eq!(after_prep(Err("no JSON".into()), ok(), 0), AfterPrep::Code);
+    assert_eq!(after_prep(Err("no JSON".into()), ok(), 0), PrepOutcome::Code);
     let why = "no JSON".to_owned();
-    assert_eq!(after_prep(Err(why.clone()), bad(), 0), AfterPrep::CodeUnprepared { why });
+    assert_eq!(after_prep(Err(why.clone()), bad(), 0), PrepOutcome::CodeUnprepared { why });
 }
 
 #[test]
 fn research_is_not_repeated_for_ever() {
     let again = |researched| after_prep(Ok(&directive(PrepAction::Research)), Ok(()), researched);
-    assert!(matches!(again(0), AfterPrep::Research { .. }));
-    assert!(matches!(again(MOST_RESEARCH - 1), AfterPrep::Research { .. }));
-    assert_eq!(again(MOST_RESEARCH), AfterPrep::Code);
+    assert!(matches!(again(0), PrepOutcome::Research { .. }));
+    assert!(matches!(again(MOST_RESEARCH - 1), PrepOutcome::Research { .. }));
+    assert_eq!(again(MOST_RESEARCH), PrepOutcome::Code);
 }
 
 fn answered<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
@@ -184,7 +187,7 @@ fn answers_of_every_role_are_read_as_their_schema_says() {
         schema_of::<PrepDirective>(),
         schema_of::<PostDirective>(),
         schema_of::<IndexerReport>(),
-        schema_of::<Review>(),
+        schema_of::<PassReview>(),
     ] {
         let schema = schema.as_value();
         assert_eq!(schema["type"], "object", "{schema}");
@@ -200,19 +203,19 @@ fn answers_of_every_role_are_read_as_their_schema_says() {
 #[test]
 fn an_indexer_learns_why_its_last_update_was_undone() {
     let old = "# Knowledge Index\nLast updated: iteration 3 (x)\n## Constraints\n- [K-constraint-a] must stay\n";
-    let files = Files { markdown: Some(old), json: Some("[]") };
-    let undone = verify(files, Files { markdown: Some(""), json: Some("[]") }).unwrap_err();
+    let files = IndexFiles { markdown: Some(old), json: Some("[]") };
+    let undone = verify(files, IndexFiles { markdown: Some(""), json: Some("[]") }).unwrap_err();
     let undone: Vec<String> = undone.iter().map(ToString::to_string).collect();
     let (task, handoffs) = (task(), [past()]);
     let mut input = IndexerInput {
         iteration: 8,
         task: &task,
-        trigger: trigger::Trigger::Metadata { libraries: 1 },
+        trigger: trigger::IndexTrigger::Metadata { libraries: 1 },
         files,
         handoffs: &handoffs,
         undone: &undone,
     };
-    let prompt = indexer_prompt(&Templates::embedded(), &input).unwrap();
+    let prompt = indexer_prompt(&PromptTemplates::embedded(), &input).unwrap();
     for part in [
         "Last updated: iteration 8 (date)",
         "## Architectural Decisions\n- [K-decision-short-name]",
@@ -230,7 +233,7 @@ fn an_indexer_learns_why_its_last_update_was_undone() {
     let big = format!("{old}{}", "x".repeat(1 << 20));
     input.files.markdown = Some(&big);
     input.undone = &[];
-    let prompt = indexer_prompt(&Templates::embedded(), &input).unwrap();
+    let prompt = indexer_prompt(&PromptTemplates::embedded(), &input).unwrap();
     assert!(prompt.len() < 20_000 && prompt.contains("read it before you change it"));
     assert!(!prompt.contains("Was Undone"));
 }
@@ -244,11 +247,11 @@ fn what_came_of_an_attempt_is_told_with_the_newest_five_handoffs() {
     let attempt = EndedAttempt {
         iteration: 8,
         task: &task,
-        judged: Judged::Failed,
+        judged: AttemptVerdict::Failed,
         handoff: Some("handoff-008.json"),
         validation_log: Some("iter-8.json"),
     };
-    let prompt = post_prompt(&Templates::embedded(), &attempt, &recent, &[]).unwrap();
+    let prompt = post_prompt(&PromptTemplates::embedded(), &attempt, &recent, &[]).unwrap();
     assert!(prompt.contains("- validation: failed\n- handoff: `handoff-008.json`"), "{prompt}");
     assert!(prompt.contains("- `handoff-003.json`: [t-0000]") && !prompt.contains("handoff-002"));
     assert!(prompt.contains("## Rules That Are Checked"));
@@ -257,23 +260,23 @@ fn what_came_of_an_attempt_is_told_with_the_newest_five_handoffs() {
 
 #[test]
 fn a_pass_runs_when_its_trigger_says_so() {
-    let every = Trigger::Periodic(NonZeroU32::new(3).unwrap());
+    let every = PassTrigger::Periodic(NonZeroU32::new(3).unwrap());
     for (trigger, passed, failed) in [
-        (Trigger::Always, [true; 3], [true; 3]),
-        (Trigger::OnSuccess, [true; 3], [false; 3]),
-        (Trigger::OnFailure, [false; 3], [true; 3]),
+        (PassTrigger::Always, [true; 3], [true; 3]),
+        (PassTrigger::OnSuccess, [true; 3], [false; 3]),
+        (PassTrigger::OnFailure, [false; 3], [true; 3]),
         (every, [false, true, false], [false, true, false]),
     ] {
         for (at, iteration) in [2, 3, 4].into_iter().enumerate() {
-            assert_eq!(due(trigger, Judged::Passed, iteration), passed[at]);
-            assert_eq!(due(trigger, Judged::Failed, iteration), failed[at]);
+            assert_eq!(due(trigger, AttemptVerdict::Passed, iteration), passed[at]);
+            assert_eq!(due(trigger, AttemptVerdict::Failed, iteration), failed[at]);
         }
     }
 }
 
 #[test]
 fn only_enabled_passes_run_and_none_when_passes_are_off() {
-    let pass = |name: &str, enabled, trigger| Pass {
+    let pass = |name: &str, enabled, trigger| PassSettings {
         name: name.into(),
         enabled,
         model: None,
@@ -285,18 +288,18 @@ fn only_enabled_passes_run_and_none_when_passes_are_off() {
         read_only: true,
     };
     let passes = vec![
-        pass("a", true, Trigger::OnSuccess),
-        pass("b", false, Trigger::Always),
-        pass("c", true, Trigger::Always),
+        pass("a", true, PassTrigger::OnSuccess),
+        pass("b", false, PassTrigger::Always),
+        pass("c", true, PassTrigger::Always),
     ];
     let mut config = Config { passes, ..Config::default() };
     let names = |config: &Config, judged| -> Vec<String> {
         passes_due(config, judged, 1).map(|pass| pass.name.clone()).collect()
     };
-    assert_eq!(names(&config, Judged::Passed), ["a", "c"]);
-    assert_eq!(names(&config, Judged::Failed), ["c"]);
+    assert_eq!(names(&config, AttemptVerdict::Passed), ["a", "c"]);
+    assert_eq!(names(&config, AttemptVerdict::Failed), ["c"]);
     config.passes_enabled = false;
-    assert_eq!(names(&config, Judged::Passed), Vec::<String>::new());
+    assert_eq!(names(&config, AttemptVerdict::Passed), Vec::<String>::new());
 }
 
 #[test]
@@ -308,14 +311,14 @@ fn a_pass_has_its_own_words_or_those_of_the_review() {
         attempt: EndedAttempt {
             iteration: 8,
             task: &task,
-            judged: Judged::Passed,
+            judged: AttemptVerdict::Passed,
             handoff: None,
             validation_log: None,
         },
         revision: Some("0123abc"),
         files: &files,
     };
-    let templates = Templates::embedded();
+    let templates = PromptTemplates::embedded();
     let prompt = pass_prompt(&templates, PassPrompt::Review, &input).unwrap();
     assert!(prompt.contains("`git show 0123abc`") && prompt.contains("10 more files"), "{prompt}");
     let own =

@@ -4,25 +4,25 @@
 //! with what was proven before. Home stays on the branch that it is on. A spec that fails leaves no branch.
 
 use ralph_core::agent_session::SpecBranch;
-use ralph_core::config::BranchFor;
-use ralph_core::inbox::Entry;
+use ralph_core::config::BranchPolicy;
+use ralph_core::inbox::InboxEntry;
 
-use super::Agent;
+use super::AgentLoop;
 use super::finish::name;
 use crate::drive::error::DriveError;
-use crate::drive::run_target::ReviewOf;
-use crate::drive::session::Session;
+use crate::drive::run_target::BranchReview;
+use crate::drive::session::RunSession;
 use crate::drive::specs::slug;
 use crate::git::CommitMessage;
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// A spec begins, or goes on: its commit is to arrive on its branch, if it is to have one.
     pub(super) fn enter_spec_branch(
         &mut self,
-        agent: &mut Agent,
-        entry: &Entry,
+        agent: &mut AgentLoop,
+        entry: &InboxEntry,
     ) -> Result<(), DriveError> {
-        let own = self.config.agent.branch == BranchFor::Spec && self.config.auto_commit;
+        let own = self.config.agent.branch == BranchPolicy::Spec && self.config.auto_commit;
         if agent.state.branch.is_none()
             && own
             && let Some(base) = self.work.branch.clone()
@@ -48,7 +48,7 @@ impl Session<'_> {
     }
 
     /// The spec failed: the next commits arrive where those before it did.
-    pub(super) fn leave_spec_branch(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
+    pub(super) fn leave_spec_branch(&mut self, agent: &mut AgentLoop) -> Result<(), DriveError> {
         let Some(branch) = agent.state.branch.take() else { return Ok(()) };
         self.aim_at(&branch.base)?;
         crate::crash::point();
@@ -56,13 +56,18 @@ impl Session<'_> {
     }
 
     /// The spec is committed on its branch: ask for its review, where somebody is to be asked.
-    pub(super) fn offer(&mut self, agent: &mut Agent, entry: &Entry, message: &CommitMessage) {
+    pub(super) fn offer(
+        &mut self,
+        agent: &mut AgentLoop,
+        entry: &InboxEntry,
+        message: &CommitMessage,
+    ) {
         let (branch, command) = (agent.state.branch.take(), self.config.agent.pull_request.clone());
         let (Some(branch), Some(command)) = (branch, command) else { return };
         if self.history.arrival.as_ref().is_some_and(|line| !line.is_settled()) {
             return;
         }
-        let review = ReviewOf {
+        let review = BranchReview {
             branch: &branch.name,
             base: &branch.base,
             spec: &entry.spec,

@@ -1,29 +1,29 @@
 //! The end of a spec: one commit, or its work kept aside. Each may be repeated.
 
-use ralph_core::config::OnFailure;
+use ralph_core::config::FailurePolicy;
 use ralph_core::construct::apply;
-use ralph_core::cycle::{Record, SpecFailed, SpecLanded};
-use ralph_core::inbox::{Change, Entry, Status};
-use ralph_core::notify::What;
+use ralph_core::cycle::{JournalRecord, SpecFailure, SpecLanding};
+use ralph_core::inbox::{InboxChange, InboxEntry, InboxStatus};
+use ralph_core::notify::ProjectEventKind;
 use ralph_core::plan::TombstoneKind;
 
-use super::{Agent, duration};
+use super::{AgentLoop, duration};
 use crate::drive::error::DriveError;
-use crate::drive::session::Session;
-use crate::drive::spec_landing::{FinishedSpec, SpecFit, done_tasks};
-use crate::git::{CommitMessage, ENTRY, Keep, KeptSpec};
+use crate::drive::session::RunSession;
+use crate::drive::spec_landing::{FinishedSpec, SpecTipCheck, done_tasks};
+use crate::git::{CommitMessage, ENTRY, FailedSpecStorage, KeptSpec};
 use crate::store::Durability;
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// The spec is satisfied: the inbox says so, and all of it is one commit.
     pub(super) fn complete_spec(
         &mut self,
-        agent: &mut Agent,
-        entry: &Entry,
+        agent: &mut AgentLoop,
+        entry: &InboxEntry,
     ) -> Result<(), DriveError> {
-        if entry.status != Status::Done {
+        if entry.status != InboxStatus::Done {
             let at = self.clock.stamp();
-            self.change_inbox(&entry.id, &Change::Done { at })?;
+            self.change_inbox(&entry.id, &InboxChange::Done { at })?;
         }
         crate::crash::point();
         self.log_progress()?;
@@ -37,8 +37,8 @@ impl Session<'_> {
                 self.say(&format!("COMMIT: {what} \"{}\"", message.subject));
                 if commit.is_none() {
                     let (spec, subject) = (Some(entry.spec.clone()), message.subject.clone());
-                    let landed = SpecLanded { spec, subject, ..SpecLanded::default() };
-                    self.record(Record::SpecLanded(landed), Durability::Eventual)?;
+                    let landed = SpecLanding { spec, subject, ..SpecLanding::default() };
+                    self.record(JournalRecord::SpecLanded(landed), Durability::Eventual)?;
                 }
                 let happened = self.done_happened(agent, entry, commit.clone())?;
                 self.notify(agent, happened);
@@ -54,13 +54,13 @@ impl Session<'_> {
 
     fn done_happened(
         &mut self,
-        agent: &Agent,
-        entry: &Entry,
+        agent: &AgentLoop,
+        entry: &InboxEntry,
         commit: Option<String>,
-    ) -> Result<What, DriveError> {
+    ) -> Result<ProjectEventKind, DriveError> {
         let took_ms = agent.state.seconds_of_spec(&self.clock.stamp()).saturating_mul(1000);
         let spent = self.history.cost - agent.state.cost_at_spec;
-        Ok(What::SpecDone {
+        Ok(ProjectEventKind::SpecDone {
             spec: entry.spec.clone(),
             commit,
             tasks: self.tasks_completed(entry)?,
@@ -69,7 +69,7 @@ impl Session<'_> {
         })
     }
 
-    fn tasks_completed(&mut self, entry: &Entry) -> Result<usize, DriveError> {
+    fn tasks_completed(&mut self, entry: &InboxEntry) -> Result<usize, DriveError> {
         let plan = self.read_plan()?.plan;
         let accepted = plan.buried().filter(|stone| {
             stone.kind == TombstoneKind::Accept && stone.spec.as_deref() == Some(&entry.spec)
@@ -80,8 +80,8 @@ impl Session<'_> {
     /// The inbox says that a spec is done, and a crash came. Its commit is made, unless it is there.
     pub(super) fn settle_done(
         &mut self,
-        agent: &mut Agent,
-        entry: &Entry,
+        agent: &mut AgentLoop,
+        entry: &InboxEntry,
     ) -> Result<(), DriveError> {
         let tip = self.work.tip.clone();
         if let Some(commit) = self.repo.commit_with_trailer(&tip, ENTRY, &entry.id)? {
@@ -95,13 +95,13 @@ impl Session<'_> {
             return self.spec_done(agent);
         }
         match self.fit_spec(&Self::keeper_of(entry))? {
-            SpecFit::Proven => self.complete_spec(agent, entry),
-            SpecFit::Broken(why) => self.fail_spec(agent, entry, &why),
-            SpecFit::Stopped => Ok(()),
+            SpecTipCheck::Proven => self.complete_spec(agent, entry),
+            SpecTipCheck::Broken(why) => self.fail_spec(agent, entry, &why),
+            SpecTipCheck::Stopped => Ok(()),
         }
     }
 
-    fn spec_done(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
+    fn spec_done(&mut self, agent: &mut AgentLoop) -> Result<(), DriveError> {
         crate::crash::point();
         agent.state.specs_completed += 1;
         agent.state.consecutive_failures = 0;
@@ -112,7 +112,7 @@ impl Session<'_> {
     /// Twice at most. The inner error is the refusal, in words.
     fn commit_spec(
         &mut self,
-        entry: &Entry,
+        entry: &InboxEntry,
         message: &CommitMessage,
     ) -> Result<Result<Option<String>, String>, DriveError> {
         let finished = FinishedSpec {
@@ -130,7 +130,11 @@ impl Session<'_> {
         Ok(landed)
     }
 
-    fn spec_message(&mut self, agent: &Agent, entry: &Entry) -> Result<CommitMessage, DriveError> {
+    fn spec_message(
+        &mut self,
+        agent: &AgentLoop,
+        entry: &InboxEntry,
+    ) -> Result<CommitMessage, DriveError> {
         let tasks = self.tasks_completed(entry)?;
         let seconds = agent.state.seconds_of_spec(&self.clock.stamp());
         let spent = self.history.cost - agent.state.cost_at_spec;
@@ -156,22 +160,22 @@ impl Session<'_> {
     /// The spec failed: the inbox says why, its work is kept aside, and the plan is as it was before it.
     pub(super) fn fail_spec(
         &mut self,
-        agent: &mut Agent,
-        entry: &Entry,
+        agent: &mut AgentLoop,
+        entry: &InboxEntry,
         why: &str,
     ) -> Result<(), DriveError> {
         let (at, error) = (self.clock.stamp(), why.to_owned());
-        self.change_inbox(&entry.id, &Change::Failed { at, error })?;
+        self.change_inbox(&entry.id, &InboxChange::Failed { at, error })?;
         crate::crash::point();
         let message = format!("{}: failed {}", self.config.commit_prefix, name(&entry.spec));
         self.say(&format!("FAILED: {}: {why}", entry.spec));
         let out = self.take_out_work(agent, entry, &message)?;
         let kept = out.as_ref().map(|out| out.place.clone());
         let stash = out.as_ref().and_then(|out| out.stash.as_ref()).map(ToString::to_string);
-        let failed = SpecFailed { spec: entry.spec.clone(), why: why.to_owned(), kept: stash };
-        self.record(Record::SpecFailed(failed), Durability::Eventual)?;
+        let failed = SpecFailure { spec: entry.spec.clone(), why: why.to_owned(), kept: stash };
+        self.record(JournalRecord::SpecFailed(failed), Durability::Eventual)?;
         let (spec, told) = (entry.spec.clone(), why.to_owned());
-        self.notify(agent, What::SpecFailed { spec, why: told, kept });
+        self.notify(agent, ProjectEventKind::SpecFailed { spec, why: told, kept });
         if let Some(out) = out {
             self.say(&format!("FAILED: its work is kept; {}", out.place));
         }
@@ -183,13 +187,13 @@ impl Session<'_> {
     /// Keep the work of a spec aside, and put its records in the plan back; `None` when there was none.
     pub(super) fn take_out_work(
         &mut self,
-        agent: &mut Agent,
-        entry: &Entry,
+        agent: &mut AgentLoop,
+        entry: &InboxEntry,
         message: &str,
     ) -> Result<Option<KeptSpec>, DriveError> {
         let keep = match self.config.agent.on_failure {
-            OnFailure::Stash => Keep::Stash,
-            OnFailure::Reset => Keep::Salvage,
+            FailurePolicy::Stash => FailedSpecStorage::Stash,
+            FailurePolicy::Reset => FailedSpecStorage::Salvage,
         };
         let tip = self.work.tip.clone();
         let out = self.repo.keep_spec(&Self::keeper_of(entry), &tip, keep, message)?;
@@ -200,7 +204,7 @@ impl Session<'_> {
     }
 
     /// Restore the part of the plan that is about the spec, because the code of the spec was discarded.
-    fn undo_plan(&mut self, entry: &Entry) -> Result<(), DriveError> {
+    fn undo_plan(&mut self, entry: &InboxEntry) -> Result<(), DriveError> {
         let Some(before) = self.plan_copy(entry)? else { return Ok(()) };
         let spec = entry.spec.as_str();
         self.plan.change(|_, text| {
@@ -210,7 +214,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    pub(super) fn spec_over(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
+    pub(super) fn spec_over(&mut self, agent: &mut AgentLoop) -> Result<(), DriveError> {
         let id = agent.state.current_spec_id.take();
         self.save(agent)?;
         self.forget_copies(id.as_deref());

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ralph_core::agent_session::seconds_between;
-use ralph_core::control::Doing;
-use ralph_core::inbox::{Change, Entry, Inbox, Status};
+use ralph_core::control::LoopActivity;
+use ralph_core::inbox::{Inbox, InboxChange, InboxEntry, InboxStatus};
 use ralph_core::init::is_starter;
 
-use super::Agent;
+use super::AgentLoop;
 use crate::drive::error::DriveError;
-use crate::drive::session::Session;
+use crate::drive::session::RunSession;
 use crate::project::Project;
-use crate::store::{Kind, drop_view, put_view, read};
-use crate::watch::Watch;
+use crate::store::{LedgerFileKind, drop_view, put_view, read};
+use crate::watch::FileWatch;
 
 /// Name of the copy of the spec that is worked on.
 const COPY: &str = "spec-copy.md";
@@ -24,27 +24,32 @@ const PLAN_COPY: &str = "plan-before-";
 /// Time between two looks of a waiting agent for a request to stop.
 const NAP: Duration = Duration::from_millis(200);
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// The next spec, which is active from now on: the one that was interrupted, else the first that
     /// waits.
-    pub(super) fn fetch(&mut self, agent: &mut Agent) -> Result<Option<Entry>, DriveError> {
+    pub(super) fn fetch(
+        &mut self,
+        agent: &mut AgentLoop,
+    ) -> Result<Option<InboxEntry>, DriveError> {
         let last = agent.state.current_spec_id.clone();
         let at = self.clock.stamp();
         let fetched = self.with_inbox(|inbox| {
-            let waits = |entry: &&Entry| matches!(entry.status, Status::Pending | Status::Active);
+            let waits = |entry: &&InboxEntry| {
+                matches!(entry.status, InboxStatus::Pending | InboxStatus::Active)
+            };
             let last = last.as_deref().and_then(|id| inbox.find(id)).filter(waits);
             // An active one without a session is what a killed agent left.
-            let left = || inbox.entries().iter().find(|entry| entry.status == Status::Active);
+            let left = || inbox.entries().iter().find(|entry| entry.status == InboxStatus::Active);
             let Some(entry) = last.or_else(left).or_else(|| inbox.first_pending()) else {
                 return Ok((None, None));
             };
             let text = match entry.status {
-                Status::Active => None,
-                _ => Some(inbox.set_status(&entry.id, &Change::Active { at: at.clone() })?),
+                InboxStatus::Active => None,
+                _ => Some(inbox.set_status(&entry.id, &InboxChange::Active { at: at.clone() })?),
             };
             let started_at = entry.started_at.clone().filter(|_| text.is_none());
             let started_at = started_at.or_else(|| Some(at.clone()));
-            Ok((text, Some(Entry { started_at, ..entry.clone() })))
+            Ok((text, Some(InboxEntry { started_at, ..entry.clone() })))
         })?;
         if let Some(entry) = &fetched {
             let since = std::mem::replace(&mut agent.state.spec_since, at);
@@ -62,27 +67,32 @@ impl Session<'_> {
     }
 
     /// Another status for an entry. One that somebody removed stays removed.
-    pub(super) fn change_inbox(&mut self, id: &str, change: &Change) -> Result<(), DriveError> {
+    pub(super) fn change_inbox(
+        &mut self,
+        id: &str,
+        change: &InboxChange,
+    ) -> Result<(), DriveError> {
         self.with_inbox(|inbox| match inbox.find(id) {
             Some(_) => Ok((Some(inbox.set_status(id, change)?), ())),
             None => Ok((None, ())),
         })
     }
 
-    pub(super) fn inbox_entry(&mut self, id: &str) -> Result<Option<Entry>, DriveError> {
+    pub(super) fn inbox_entry(&mut self, id: &str) -> Result<Option<InboxEntry>, DriveError> {
         self.with_inbox(|inbox| Ok((None, inbox.find(id).cloned())))
     }
 
     /// Specs that wait or were being worked on.
     pub(super) fn waiting_specs(&mut self) -> Result<usize, DriveError> {
         self.with_inbox(|inbox| {
-            let (pending, active) = (inbox.count(Status::Pending), inbox.count(Status::Active));
+            let (pending, active) =
+                (inbox.count(InboxStatus::Pending), inbox.count(InboxStatus::Active));
             Ok((None, pending + active))
         })
     }
 
     pub(super) fn pending_specs(&mut self) -> Result<usize, DriveError> {
-        self.with_inbox(|inbox| Ok((None, inbox.count(Status::Pending))))
+        self.with_inbox(|inbox| Ok((None, inbox.count(InboxStatus::Pending))))
     }
 
     /// Read the inbox under its lock, and write it when there is something new.
@@ -97,7 +107,7 @@ impl Session<'_> {
             let hint = "nothing was changed; mend that line and start the agent again";
             DriveError::plan(&place, message, hint)
         };
-        let updated = self.plan.store().update(&path, Kind::of(&path), |bytes| {
+        let updated = self.plan.store().update(&path, LedgerFileKind::of(&path), |bytes| {
             let text = std::str::from_utf8(bytes.unwrap_or_default())
                 .map_err(|_| broken("this is not UTF-8 text", None))?;
             let inbox = Inbox::parse(text).map_err(|e| broken(&e.message, Some(e.line)))?;
@@ -114,7 +124,7 @@ impl Session<'_> {
     /// the plan said then is kept beside it. The inner error is why there is no spec, in words.
     pub(super) fn spec_copy(
         &mut self,
-        entry: &Entry,
+        entry: &InboxEntry,
     ) -> Result<Result<(String, String), String>, DriveError> {
         let root = self.project.root().to_owned();
         let native = self.project.specs_dir().join(&entry.spec);
@@ -147,7 +157,7 @@ impl Session<'_> {
         })
     }
 
-    fn copy_plan(&mut self, entry: &Entry) -> Result<(), DriveError> {
+    fn copy_plan(&mut self, entry: &InboxEntry) -> Result<(), DriveError> {
         let copy = plan_copy_file(&self.project, &entry.id);
         if !copy.exists() {
             let plan = read(&self.plan.path)?.unwrap_or_default();
@@ -157,7 +167,7 @@ impl Session<'_> {
     }
 
     /// Return the text of the plan as it was before the spec of this entry, if a copy exists.
-    pub(super) fn plan_copy(&self, entry: &Entry) -> Result<Option<String>, DriveError> {
+    pub(super) fn plan_copy(&self, entry: &InboxEntry) -> Result<Option<String>, DriveError> {
         let bytes = read(&plan_copy_file(&self.project, &entry.id))?;
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
@@ -173,7 +183,7 @@ impl Session<'_> {
 
     /// Wait until the inbox changes, or a signal comes.
     pub(super) fn wait_for_specs(&mut self) -> Result<(), DriveError> {
-        let mut watch = Watch::on(vec![self.project.inbox()]);
+        let mut watch = FileWatch::on(vec![self.project.inbox()]);
         // Somebody may have been faster than the watch.
         let mut changed = true;
         while self.signals.first().is_none() {
@@ -181,7 +191,7 @@ impl Session<'_> {
                 break;
             }
             changed = watch.changed(NAP);
-            self.listen(Doing::Nothing)?;
+            self.listen(LoopActivity::Nothing)?;
             if self.mailbox.stop_asked() || self.history.paused {
                 break;
             }

@@ -22,19 +22,19 @@ use jiff::Timestamp;
 use ralph_core::agent_session::AgentSession;
 use ralph_core::config::Dollars;
 use ralph_core::construct::ConstructEnd;
-use ralph_core::cycle::{End, Record, Remark, RunCommand, Signal, exit_code};
-use ralph_core::inbox::{Change, Entry, Status};
+use ralph_core::cycle::{JournalRecord, LoopEnd, LoopSignal, Remark, RunCommand, exit_code};
+use ralph_core::inbox::{InboxChange, InboxEntry, InboxStatus};
 use ralph_core::needs::Need;
-use ralph_core::notify::{Happening, What};
+use ralph_core::notify::{ProjectEvent, ProjectEventKind};
 use ralph_core::words::count;
 
 pub(super) use self::discard::has_begun;
 pub use self::discard::{discard_spec, is_begun};
-use super::construct::Goal;
-use super::error::{DriveError, Halt};
-use super::listener::Listener;
-use super::session::{Session, Setup};
-use super::spec_landing::SpecFit;
+use super::construct::ConstructGoal;
+use super::error::{DriveError, LoopHalt};
+use super::listener::LoopListener;
+use super::session::{RunSession, RunSetup};
+use super::spec_landing::SpecTipCheck;
 use super::specs::spec_keeper;
 use crate::notify::Notifier;
 use crate::store::{Durability, drop_view, put_view};
@@ -67,9 +67,9 @@ pub enum AgentEnd {
     },
     /// So many specs failed in a row.
     MaxFailures(u32),
-    Interrupted(Signal),
+    Interrupted(LoopSignal),
     /// Nothing would go better with the next spec, or a person has to decide.
-    Halted(End),
+    Halted(LoopEnd),
 }
 
 impl AgentEnd {
@@ -85,8 +85,8 @@ impl AgentEnd {
                 let specs = count(usize::try_from(*n).unwrap_or(usize::MAX), "spec");
                 format!("{specs} failed in a row (max failures). Agent stopping.")
             }
-            Self::Interrupted(Signal::Interrupt) => "Interrupted. Agent stopping.".into(),
-            Self::Interrupted(Signal::Terminate) => "Terminated. Agent stopping.".into(),
+            Self::Interrupted(LoopSignal::Interrupt) => "Interrupted. Agent stopping.".into(),
+            Self::Interrupted(LoopSignal::Terminate) => "Terminated. Agent stopping.".into(),
             Self::Halted(end) => format!("{}. Agent stopping.", end.reason().trim_end_matches('.')),
         }
     }
@@ -94,7 +94,7 @@ impl AgentEnd {
     /// The exit code, with so many specs that failed in the session or are still pending.
     fn exit_code(&self, failed: u32, pending: usize) -> u8 {
         match self {
-            Self::Interrupted(signal) => exit_code(&End::Interrupted(*signal)),
+            Self::Interrupted(signal) => exit_code(&LoopEnd::Interrupted(*signal)),
             Self::Halted(end) => exit_code(end),
             _ if failed > 0 => 3,
             Self::Empty => 0,
@@ -111,12 +111,12 @@ impl AgentEnd {
 
 /// Work through the inbox. Returns the exit code.
 pub fn agent(
-    mut setup: Setup,
+    mut setup: RunSetup,
     options: &AgentOptions,
-    listener: &mut dyn Listener,
+    listener: &mut dyn LoopListener,
 ) -> Result<u8, DriveError> {
     let runner = super::runner(&mut setup);
-    let mut session = Session::open(setup, RunCommand::Agent, &runner, listener)?;
+    let mut session = RunSession::open(setup, RunCommand::Agent, &runner, listener)?;
     let last_run_ended = session.history.last_at.clone().unwrap_or_default();
     let halt = session.recover()?;
     if options.watch || session.waiting_specs()? > 0 {
@@ -130,7 +130,7 @@ pub fn agent(
     session.start(state.spent(&session.history))?;
     let notifier = Notifier::of(&session.config, session.project.root());
     let options = options.clone();
-    let mut agent = Agent { options, state, notifier, last_run_ended, halt };
+    let mut agent = AgentLoop { options, state, notifier, last_run_ended, halt };
     session.log_agent("Agent started");
     session.save(&mut agent)?;
     let end = session.work_through(&mut agent)?;
@@ -138,22 +138,22 @@ pub fn agent(
 }
 
 /// State of a running `ralph agent`.
-struct Agent {
+struct AgentLoop {
     options: AgentOptions,
     state: AgentSession,
     notifier: Notifier,
     /// When the last run wrote its last record, RFC 3339.
     last_run_ended: String,
     /// End of the run that the recovery of an interrupted attempt decided.
-    halt: Option<End>,
+    halt: Option<LoopEnd>,
 }
 
-impl Session<'_> {
-    fn work_through(&mut self, agent: &mut Agent) -> Result<AgentEnd, DriveError> {
+impl RunSession<'_> {
+    fn work_through(&mut self, agent: &mut AgentLoop) -> Result<AgentEnd, DriveError> {
         self.settle_last(agent)?;
         let mut idle = false;
         loop {
-            Halt::end_of(self.heed_operator())?;
+            LoopHalt::end_of(self.heed_operator())?;
             if let Some(end) = self.agent_limit(agent) {
                 return Ok(end);
             }
@@ -175,12 +175,12 @@ impl Session<'_> {
     }
 
     /// Return the reason to stop before the next spec, if there is one.
-    fn agent_limit(&self, agent: &Agent) -> Option<AgentEnd> {
+    fn agent_limit(&self, agent: &AgentLoop) -> Option<AgentEnd> {
         if let Some(signal) = self.signals.first() {
             return Some(AgentEnd::Interrupted(signal));
         }
         if self.mailbox.stop_asked() {
-            return Some(AgentEnd::Halted(End::Stopped));
+            return Some(AgentEnd::Halted(LoopEnd::Stopped));
         }
         let done = agent.state.specs_completed;
         if let Some(most) = agent.options.max_specs.filter(|most| done >= *most) {
@@ -201,8 +201,8 @@ impl Session<'_> {
     /// One spec from its queue to its commit. What ends the agent is told.
     fn one_spec(
         &mut self,
-        agent: &mut Agent,
-        entry: &Entry,
+        agent: &mut AgentLoop,
+        entry: &InboxEntry,
     ) -> Result<Option<AgentEnd>, DriveError> {
         self.say(&format!("FETCH: {} {}", entry.id, entry.spec));
         let goal = match self.goal_of(agent, entry)? {
@@ -220,30 +220,33 @@ impl Session<'_> {
 
     fn after_construct(
         &mut self,
-        agent: &mut Agent,
-        entry: &Entry,
+        agent: &mut AgentLoop,
+        entry: &InboxEntry,
         end: &ConstructEnd,
     ) -> Result<Option<AgentEnd>, DriveError> {
         // Whatever a backend without money left undone is not the spec's fault.
-        if let Some(broke) = self.cost_limit().filter(|_| end.end != End::Complete) {
-            self.change_inbox(&entry.id, &Change::Pending)?;
+        if let Some(broke) = self.cost_limit().filter(|_| end.end != LoopEnd::Complete) {
+            self.change_inbox(&entry.id, &InboxChange::Pending)?;
             return Ok(Some(broke));
         }
         match &end.end {
-            End::Complete => {
+            LoopEnd::Complete => {
                 self.log_agent("CONSTRUCT: complete");
                 match self.fit_spec(&Self::keeper_of(entry))? {
-                    SpecFit::Proven => self.complete_spec(agent, entry)?,
-                    SpecFit::Broken(why) => self.fail_spec(agent, entry, &why)?,
-                    SpecFit::Stopped => {
-                        self.change_inbox(&entry.id, &Change::Pending)?;
-                        let signal = self.signals.first().unwrap_or(Signal::Interrupt);
+                    SpecTipCheck::Proven => self.complete_spec(agent, entry)?,
+                    SpecTipCheck::Broken(why) => self.fail_spec(agent, entry, &why)?,
+                    SpecTipCheck::Stopped => {
+                        self.change_inbox(&entry.id, &InboxChange::Pending)?;
+                        let signal = self.signals.first().unwrap_or(LoopSignal::Interrupt);
                         return Ok(Some(AgentEnd::Interrupted(signal)));
                     }
                 }
                 Ok(None)
             }
-            End::Blocked { .. } | End::MaxIterations(_) | End::Breaker(_) | End::NoPlan { .. } => {
+            LoopEnd::Blocked { .. }
+            | LoopEnd::MaxIterations(_)
+            | LoopEnd::Breaker(_)
+            | LoopEnd::NoPlan { .. } => {
                 let mut why = end.reason();
                 if let Some(first) = end.left.first() {
                     why = format!("{why}: {first}");
@@ -253,20 +256,22 @@ impl Session<'_> {
                 Ok(None)
             }
             other => {
-                self.change_inbox(&entry.id, &Change::Pending)?;
+                self.change_inbox(&entry.id, &InboxChange::Pending)?;
                 let (spec, why) = (Some(entry.spec.clone()), end.reason());
                 match other {
-                    End::Paused { .. } | End::Backend { .. } | End::NotVerified { .. } => {
-                        self.notify(agent, What::NeedsPerson { spec, why });
+                    LoopEnd::Paused { .. }
+                    | LoopEnd::Backend { .. }
+                    | LoopEnd::NotVerified { .. } => {
+                        self.notify(agent, ProjectEventKind::NeedsPerson { spec, why });
                     }
-                    End::MaxCost { .. } | End::UsageLimit { .. } => {
-                        self.notify(agent, What::LimitReached { spec, why });
+                    LoopEnd::MaxCost { .. } | LoopEnd::UsageLimit { .. } => {
+                        self.notify(agent, ProjectEventKind::LimitReached { spec, why });
                     }
                     _ => {}
                 }
                 let ended = match other {
-                    End::Interrupted(signal) => AgentEnd::Interrupted(*signal),
-                    End::MaxCost { limit, spent } => {
+                    LoopEnd::Interrupted(signal) => AgentEnd::Interrupted(*signal),
+                    LoopEnd::MaxCost { limit, spent } => {
                         AgentEnd::MaxCost { limit: *limit, spent: *spent }
                     }
                     end => AgentEnd::Halted(end.clone()),
@@ -277,37 +282,37 @@ impl Session<'_> {
     }
 
     /// A spec that an earlier start left half way between its verdict and its end.
-    fn settle_last(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
+    fn settle_last(&mut self, agent: &mut AgentLoop) -> Result<(), DriveError> {
         let Some(id) = agent.state.current_spec_id.clone() else { return Ok(()) };
         let Some(entry) = self.inbox_entry(&id)? else {
             agent.state.current_spec_id = None;
             return self.save(agent);
         };
         match entry.status {
-            Status::Done => self.settle_done(agent, &entry),
-            Status::Failed => {
+            InboxStatus::Done => self.settle_done(agent, &entry),
+            InboxStatus::Failed => {
                 let why = entry.error.clone().unwrap_or_default();
                 self.fail_spec(agent, &entry, &why)
             }
             // It is the next one to be fetched.
-            Status::Pending | Status::Active => Ok(()),
+            InboxStatus::Pending | InboxStatus::Active => Ok(()),
         }
     }
 
-    fn end_agent(&mut self, agent: &mut Agent, end: AgentEnd) -> Result<u8, DriveError> {
+    fn end_agent(&mut self, agent: &mut AgentLoop, end: AgentEnd) -> Result<u8, DriveError> {
         if let Some(id) = agent.state.current_spec_id.clone()
-            && self.inbox_entry(&id)?.is_some_and(|entry| entry.status == Status::Active)
+            && self.inbox_entry(&id)?.is_some_and(|entry| entry.status == InboxStatus::Active)
         {
             // A killed agent left it so, and this one did not come to it.
-            self.change_inbox(&id, &Change::Pending)?;
+            self.change_inbox(&id, &InboxChange::Pending)?;
         }
         let pending = self.pending_specs()?;
         let of_loop = match &end {
-            AgentEnd::Empty => End::Complete,
-            AgentEnd::Interrupted(signal) => End::Interrupted(*signal),
+            AgentEnd::Empty => LoopEnd::Complete,
+            AgentEnd::Interrupted(signal) => LoopEnd::Interrupted(*signal),
             AgentEnd::Halted(end) => end.clone(),
-            AgentEnd::MaxCost { limit, spent } => End::MaxCost { limit: *limit, spent: *spent },
-            AgentEnd::MaxSpecs(_) | AgentEnd::MaxFailures(_) => End::Stopped,
+            AgentEnd::MaxCost { limit, spent } => LoopEnd::MaxCost { limit: *limit, spent: *spent },
+            AgentEnd::MaxSpecs(_) | AgentEnd::MaxFailures(_) => LoopEnd::Stopped,
         };
         let reason = end.reason();
         self.say(&reason);
@@ -327,24 +332,24 @@ impl Session<'_> {
     }
 
     /// Tell whoever wants to hear of it. Nobody who cannot be told stops the work.
-    fn notify(&mut self, agent: &Agent, what: What) {
+    fn notify(&mut self, agent: &AgentLoop, what: ProjectEventKind) {
         if self.config.notify.is_empty() {
             return;
         }
         let root = self.project.root();
         let project =
             root.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        let happening = Happening { project, at: self.clock.stamp(), what };
+        let happening = ProjectEvent { project, at: self.clock.stamp(), what };
         for problem in agent.notifier.tell(self.runner, &happening) {
             self.warn(&problem);
         }
     }
 
-    fn notify_stopped(&mut self, agent: &Agent, why: &str, needs: Vec<Need>) {
+    fn notify_stopped(&mut self, agent: &AgentLoop, why: &str, needs: Vec<Need>) {
         let state = &agent.state;
         let began: Option<Timestamp> = state.started_at.parse().ok();
         let took = began.map_or(0, |at| self.clock.now().duration_since(at).as_millis());
-        let what = What::Stopped {
+        let what = ProjectEventKind::Stopped {
             why: why.to_owned(),
             needs,
             done: state.specs_completed.into(),
@@ -356,7 +361,7 @@ impl Session<'_> {
         self.notify(agent, what);
     }
 
-    fn save(&mut self, agent: &mut Agent) -> Result<(), DriveError> {
+    fn save(&mut self, agent: &mut AgentLoop) -> Result<(), DriveError> {
         agent.state.total_cost = self.history.cost;
         let text = serde_json::to_string_pretty(&agent.state).unwrap_or_default() + "\n";
         Ok(put_view(&self.project.agent_session(), text.as_bytes())?)
@@ -384,7 +389,8 @@ impl Session<'_> {
     /// A line for people and for the agent's log.
     pub(super) fn say(&mut self, text: &str) {
         self.log_agent(text);
-        let _unwritten = self.record(Record::AgentStep(Remark::new(text)), Durability::Eventual);
+        let _unwritten =
+            self.record(JournalRecord::AgentStep(Remark::new(text)), Durability::Eventual);
     }
 
     /// Describe the session in a few words, for example `3 specs, $2.45, 1h 23m`.
@@ -402,22 +408,22 @@ impl Session<'_> {
     }
 
     /// The keeper of an entry's work.
-    fn keeper_of(entry: &Entry) -> String {
+    fn keeper_of(entry: &InboxEntry) -> String {
         spec_keeper(&entry.spec)
     }
 
     /// Return the goal for a spec, with its text from when it was taken from the inbox.
     fn goal_of(
         &mut self,
-        agent: &mut Agent,
-        entry: &Entry,
-    ) -> Result<Result<Goal, String>, DriveError> {
+        agent: &mut AgentLoop,
+        entry: &InboxEntry,
+    ) -> Result<Result<ConstructGoal, String>, DriveError> {
         let (file, text) = match self.spec_copy(entry)? {
             Ok(found) => found,
             Err(why) => return Ok(Err(why)),
         };
         let (spec, jobs) = (entry.spec.clone(), agent.options.jobs);
-        Ok(Ok(Goal { spec, file, text, jobs }))
+        Ok(Ok(ConstructGoal { spec, file, text, jobs }))
     }
 }
 

@@ -10,34 +10,34 @@ use ralph_core::construct::answer::{self, Decomposition};
 use ralph_core::construct::apply;
 use ralph_core::construct::prompts::{self, DecomposeInput, KilledItem};
 use ralph_core::cycle::StageKind;
-use ralph_core::plan::{Id, Issue, Kill, Plan, State, Task};
+use ralph_core::plan::{Id, Issue, KilledRun, Plan, Task, TaskState};
 
-use super::Goal;
-use crate::drive::consult::{Consultation, Question, may_do_better};
-use crate::drive::error::Halt;
-use crate::drive::session::Session;
-use crate::drive::terms::{Access, RoleTerms};
+use super::ConstructGoal;
+use crate::drive::consult::{Consultation, ConsultationQuestion, may_do_better};
+use crate::drive::error::LoopHalt;
+use crate::drive::session::RunSession;
+use crate::drive::terms::{AgentAccess, RoleTerms};
 
 /// Bytes at each end of a log that are read; the rest is never looked at.
 const END: usize = 512 * 1024;
 
 /// Task or issue whose agent was killed, with the reason.
-enum Killed {
-    Task(Box<Task>, Kill),
-    Issue(Box<Issue>, Kill),
+enum KilledWork {
+    Task(Box<Task>, KilledRun),
+    Issue(Box<Issue>, KilledRun),
 }
 
-impl Killed {
+impl KilledWork {
     fn find(plan: &Plan, id: &Id) -> Option<Self> {
         if let Some(task) = plan.task(id) {
-            let State::Killed(kill) = &task.state else { return None };
+            let TaskState::Killed(kill) = &task.state else { return None };
             return Some(Self::Task(Box::new(task.clone()), kill.clone()));
         }
         let issue = plan.issue(id)?;
         issue.kill.clone().map(|kill| Self::Issue(Box::new(issue.clone()), kill))
     }
 
-    fn kill(&self) -> &Kill {
+    fn kill(&self) -> &KilledRun {
         match self {
             Self::Task(_, kill) | Self::Issue(_, kill) => kill,
         }
@@ -51,13 +51,13 @@ impl Killed {
     }
 }
 
-impl Session<'_> {
-    pub(super) fn decompose(&mut self, goal: &Goal, id: &Id) -> Result<(), Halt> {
+impl RunSession<'_> {
+    pub(super) fn decompose(&mut self, goal: &ConstructGoal, id: &Id) -> Result<(), LoopHalt> {
         let under = self.begin_stage(StageKind::Decompose, Some(id.clone()))?;
         let plan = self.read_plan()?.plan;
         let plan: &Plan = &plan;
-        let Some(killed) = Killed::find(plan, id) else {
-            return Ok(self.end_stage(&under, ralph_core::cycle::Came::default())?);
+        let Some(killed) = KilledWork::find(plan, id) else {
+            return Ok(self.end_stage(&under, ralph_core::cycle::StageResult::default())?);
         };
         let log = killed.kill().log.as_ref().map(|log| self.project.root().join(log));
         let log = match log {
@@ -67,8 +67,8 @@ impl Session<'_> {
         let templates = self.templates()?;
         let input = DecomposeInput {
             item: match &killed {
-                Killed::Task(task, _) => KilledItem::Task(task),
-                Killed::Issue(issue, _) => KilledItem::Issue(issue),
+                KilledWork::Task(task, _) => KilledItem::Task(task),
+                KilledWork::Issue(issue, _) => KilledItem::Issue(issue),
             },
             kill: killed.kill(),
             spec: goal.spec_text(),
@@ -78,12 +78,12 @@ impl Session<'_> {
         let prompt = prompts::decompose(&templates, &input)?;
         let check = |said: &BackendAnswer| killed.read(said, plan).map(|_| "");
         let schema = schema_of::<Decomposition>();
-        let terms = RoleTerms::of(&self.config, AgentRole::Decompose, schema, Access::Looks);
-        let question = Question { item: id.to_string(), prompt, check: &check };
+        let terms = RoleTerms::of(&self.config, AgentRole::Decompose, schema, AgentAccess::Looks);
+        let question = ConsultationQuestion { item: id.to_string(), prompt, check: &check };
         let consultation =
             Consultation { ask_again: may_do_better, ..Consultation::one(terms, question) };
         let consulted = self.consult(&consultation)?;
-        Halt::at(self.hopeless(&consulted.answers))?;
+        LoopHalt::at(self.hopeless(&consulted.answers))?;
         let Some(answer) = consulted.answers.first() else { return Ok(()) };
         let came = match (&answer.verdict, killed.read(&answer.said, plan)) {
             (Ok(_), Ok(parts)) => {

@@ -4,27 +4,31 @@ use ralph_core::agent_role::AgentRole;
 use ralph_core::answer::{BackendAnswer, schema_of};
 use ralph_core::construct::answer::{self, Investigation};
 use ralph_core::construct::{apply, prompts};
-use ralph_core::cycle::{End, StageKind};
-use ralph_core::plan::{Id, Issue, Kill, Plan, Task};
+use ralph_core::cycle::{LoopEnd, StageKind};
+use ralph_core::plan::{Id, Issue, KilledRun, Plan, Task};
 
-use super::{Goal, kill_reason};
-use crate::drive::consult::{Consultation, Question, may_do_better};
-use crate::drive::error::Halt;
-use crate::drive::session::Session;
-use crate::drive::terms::{Access, RoleTerms};
+use super::{ConstructGoal, kill_reason};
+use crate::drive::consult::{Consultation, ConsultationQuestion, may_do_better};
+use crate::drive::error::LoopHalt;
+use crate::drive::session::RunSession;
+use crate::drive::terms::{AgentAccess, RoleTerms};
 
 /// The answers of the investigators, by issue.
 #[derive(Default)]
 struct InvestigatorAnswers {
     findings: Vec<(Id, Investigation)>,
-    killed: Vec<(Id, Kill)>,
+    killed: Vec<(Id, KilledRun)>,
     unanswered: Vec<Id>,
     /// End of the run, if a halt came between the answers.
-    end: Option<End>,
+    end: Option<LoopEnd>,
 }
 
-impl Session<'_> {
-    pub(super) fn investigate(&mut self, goal: &Goal, issues: &[Id]) -> Result<(), Halt> {
+impl RunSession<'_> {
+    pub(super) fn investigate(
+        &mut self,
+        goal: &ConstructGoal,
+        issues: &[Id],
+    ) -> Result<(), LoopHalt> {
         let under = self.begin_stage(StageKind::Investigate, None)?;
         let mut came = self.apply(|_, text, pen| apply::merge_issues(text, pen))?;
         let plan = self.read_plan()?.plan;
@@ -37,16 +41,16 @@ impl Session<'_> {
             came.extend(&self.apply(|_, text, pen| apply::killed(text, &id, &kill, pen))?);
         }
         self.end_stage(&under, came)?;
-        Halt::at(asked.end)
+        LoopHalt::at(asked.end)
     }
 
     /// Ask about all issues; those whose agent failed are asked about once more.
     fn investigators(
         &mut self,
-        goal: &Goal,
+        goal: &ConstructGoal,
         plan: &Plan,
         issues: &[Issue],
-    ) -> Result<InvestigatorAnswers, Halt> {
+    ) -> Result<InvestigatorAnswers, LoopHalt> {
         let templates = self.templates()?;
         let checks: Vec<_> = issues
             .iter()
@@ -58,11 +62,11 @@ impl Session<'_> {
         for (issue, check) in issues.iter().zip(&checks) {
             let task = issue.created_from.as_ref().and_then(|id| origin(plan, id));
             let prompt = prompts::investigate(&templates, issue, task.as_ref(), goal.spec_text())?;
-            questions.push(Question { item: issue.id.to_string(), prompt, check });
+            questions.push(ConsultationQuestion { item: issue.id.to_string(), prompt, check });
         }
         let schema = schema_of::<Investigation>();
         let consultation = Consultation {
-            terms: RoleTerms::of(&self.config, AgentRole::Investigate, schema, Access::Writes),
+            terms: RoleTerms::of(&self.config, AgentRole::Investigate, schema, AgentAccess::Writes),
             questions,
             jobs: goal.jobs(),
             ask_again: |outcome| may_do_better(outcome) && kill_reason(outcome).is_none(),
@@ -73,7 +77,7 @@ impl Session<'_> {
         for (issue, answer) in issues.iter().zip(&consulted.answers) {
             if let Some(reason) = kill_reason(&answer.outcome) {
                 let log = Some(answer.log.clone());
-                answers.killed.push((issue.id.clone(), Kill { reason, log }));
+                answers.killed.push((issue.id.clone(), KilledRun { reason, log }));
                 continue;
             }
             match (&answer.verdict, answer::investigation(&answer.said, plan, issue)) {

@@ -7,15 +7,17 @@ use ralph_core::answer::{BackendAnswer, schema_of};
 use ralph_core::construct::answer::{self, SpecVerdict, TaskVerdict};
 use ralph_core::construct::apply::{self, Verification};
 use ralph_core::construct::prompts::{self, VerifyInput};
-use ralph_core::cycle::{Fate, NotVerified, Record, StageKind};
+use ralph_core::cycle::{AttemptState, JournalRecord, StageKind, UnverifiedItem};
 use ralph_core::gate::GateCheck;
 use ralph_core::plan::{Id, Plan, Task, Tombstone, TombstoneKind};
 
-use super::Goal;
-use crate::drive::consult::{Answer, Consultation, Consulted, Question, may_do_better};
-use crate::drive::error::{DriveError, Halt};
-use crate::drive::session::Session;
-use crate::drive::terms::{Access, RoleTerms};
+use super::ConstructGoal;
+use crate::drive::consult::{
+    Consultation, ConsultationAnswer, ConsultationQuestion, ConsultationResult, may_do_better,
+};
+use crate::drive::error::{DriveError, LoopHalt};
+use crate::drive::session::RunSession;
+use crate::drive::terms::{AgentAccess, RoleTerms};
 use crate::store::Durability;
 
 /// Bytes of a diff that are read: the prompt shows less, and says where all of it is.
@@ -25,8 +27,8 @@ const LONGEST_DIFF: usize = 256 * 1024;
 const ACCEPTED: &str = "accepted";
 const REJECTED: &str = "rejected";
 
-impl Session<'_> {
-    pub(super) fn verify(&mut self, goal: &Goal, tasks: &[Id]) -> Result<(), Halt> {
+impl RunSession<'_> {
+    pub(super) fn verify(&mut self, goal: &ConstructGoal, tasks: &[Id]) -> Result<(), LoopHalt> {
         let under = self.begin_stage(StageKind::Verify, None)?;
         let plan = self.read_plan()?.plan;
         let tasks: Vec<Task> = tasks.iter().filter_map(|id| remembering(&plan, id)).collect();
@@ -49,7 +51,7 @@ impl Session<'_> {
         if end.is_none() {
             let answers = self.spec_answer(goal, &plan)?;
             end = self.hopeless(&answers);
-            let Some(answer) = answers.first() else { return Halt::at(end) };
+            let Some(answer) = answers.first() else { return LoopHalt::at(end) };
             match (&answer.verdict, answer::spec_verdict(&answer.said)) {
                 (Ok(_), Ok(verdict)) => whole = Some(verdict),
                 (verdict, _) => silent.push(not_verified(None, verdict, &answer.log)),
@@ -59,12 +61,12 @@ impl Session<'_> {
             // Nobody can be asked: that no verifier spoke says nothing about the tasks.
             silent.clear();
             if verdicts.is_empty() {
-                return Halt::at(end);
+                return LoopHalt::at(end);
             }
         }
         for item in &silent {
             self.warn(&item.to_string());
-            self.record(Record::NotVerified(item.clone()), Durability::Eventual)?;
+            self.record(JournalRecord::NotVerified(item.clone()), Durability::Eventual)?;
         }
         let unverified: Vec<Id> = silent.into_iter().filter_map(|item| item.task).collect();
         let verification = Verification {
@@ -76,12 +78,16 @@ impl Session<'_> {
         };
         let came = self.apply(|_, text, pen| apply::verified(text, &verification, pen))?;
         self.end_stage(&under, came)?;
-        Halt::at(end)
+        LoopHalt::at(end)
     }
 
     /// Verifiers in one tree, in the order of the tasks. When they disturbed each other, they are asked
     /// again one by one.
-    fn verifiers_together(&mut self, goal: &Goal, tasks: &[Task]) -> Result<Vec<Answer>, Halt> {
+    fn verifiers_together(
+        &mut self,
+        goal: &ConstructGoal,
+        tasks: &[Task],
+    ) -> Result<Vec<ConsultationAnswer>, LoopHalt> {
         let jobs = goal.jobs();
         let consulted = self.verifiers_at_once(goal, tasks, jobs)?;
         if consulted.undone.is_empty() || tasks.len() == 1 || jobs == 1 {
@@ -99,10 +105,10 @@ impl Session<'_> {
 
     fn verifiers_at_once(
         &mut self,
-        goal: &Goal,
+        goal: &ConstructGoal,
         tasks: &[Task],
         jobs: usize,
-    ) -> Result<Consulted, Halt> {
+    ) -> Result<ConsultationResult, LoopHalt> {
         let templates = self.templates()?;
         let checks: Vec<_> = tasks
             .iter()
@@ -125,11 +131,11 @@ impl Session<'_> {
                 rulings: &self.history.construct.rulings,
             };
             let prompt = prompts::verify(&templates, &input)?;
-            questions.push(Question { item: task.id.to_string(), prompt, check });
+            questions.push(ConsultationQuestion { item: task.id.to_string(), prompt, check });
         }
         let schema = schema_of::<TaskVerdict>();
         let consultation = Consultation {
-            terms: RoleTerms::of(&self.config, AgentRole::Verify, schema, Access::Writes),
+            terms: RoleTerms::of(&self.config, AgentRole::Verify, schema, AgentAccess::Writes),
             questions,
             jobs,
             ask_again: may_do_better,
@@ -138,7 +144,11 @@ impl Session<'_> {
     }
 
     /// The answer about the spec as a whole.
-    fn spec_answer(&mut self, goal: &Goal, plan: &Plan) -> Result<Vec<Answer>, Halt> {
+    fn spec_answer(
+        &mut self,
+        goal: &ConstructGoal,
+        plan: &Plan,
+    ) -> Result<Vec<ConsultationAnswer>, LoopHalt> {
         let templates = self.templates()?;
         let in_scope = |task: &Task| plan.in_scope(task.spec.as_deref());
         let tasks: Vec<Task> = plan.all_tasks().into_iter().filter(in_scope).collect();
@@ -150,19 +160,19 @@ impl Session<'_> {
             Ok(if verdict.is_accepted() { ACCEPTED } else { REJECTED })
         };
         let schema = schema_of::<SpecVerdict>();
-        let terms = RoleTerms::of(&self.config, AgentRole::Verify, schema, Access::Writes);
-        let question = Question { item: "spec".into(), prompt, check: &check };
+        let terms = RoleTerms::of(&self.config, AgentRole::Verify, schema, AgentAccess::Writes);
+        let question = ConsultationQuestion { item: "spec".into(), prompt, check: &check };
         let consultation =
             Consultation { ask_again: may_do_better, ..Consultation::one(terms, question) };
         Ok(self.consult(&consultation)?.answers)
     }
 
     /// Collect the work on a task: its commits, their patches, and the gate results of the last one.
-    fn work_on<'a>(&'a self, task: &'a Task) -> Result<Work<'a>, DriveError> {
-        let mut work = Work::default();
+    fn work_on<'a>(&'a self, task: &'a Task) -> Result<VerifierEvidence<'a>, DriveError> {
+        let mut work = VerifierEvidence::default();
         let mut commits = Vec::new();
         for view in self.history.of_task(task.id.as_str()) {
-            let Fate::Landed { commit, .. } = &view.fate else { continue };
+            let AttemptState::Landed { commit, .. } = &view.fate else { continue };
             work.gates = view.verdict.as_ref().map(|v| v.checks.as_slice()).unwrap_or_default();
             let Some(commit) = commit else { continue };
             if work.diff.len() < LONGEST_DIFF {
@@ -182,9 +192,9 @@ fn not_verified(
     task: Option<&Id>,
     verdict: &Result<&'static str, String>,
     log: &str,
-) -> NotVerified {
+) -> UnverifiedItem {
     let why = verdict.as_ref().err().map_or("no usable verdict", String::as_str);
-    NotVerified { task: task.cloned(), why: why.to_owned(), log: log.to_owned() }
+    UnverifiedItem { task: task.cloned(), why: why.to_owned(), log: log.to_owned() }
 }
 
 /// A task that is done, with the reason why it was rejected before: that must be mended now.
@@ -197,7 +207,7 @@ fn remembering(plan: &Plan, id: &Id) -> Option<Task> {
 }
 
 #[derive(Default)]
-struct Work<'a> {
+struct VerifierEvidence<'a> {
     diff: String,
     command: Option<String>,
     gates: &'a [GateCheck],

@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 use std::thread;
 
-use ralph_core::config::{self, OnDirty};
-use ralph_core::control::{Doing, Effect, Setting};
-use ralph_core::cycle::{End, EventKind, NoDetails};
+use ralph_core::config::{self, DirtyPolicy};
+use ralph_core::control::{CheckedSetting, CommandEffect, LoopActivity};
+use ralph_core::cycle::{EventKind, LoopEnd, NoDetails};
 
 use super::ear;
-use crate::drive::backend_mailbox::Running;
-use crate::drive::error::{DriveError, Halt};
-use crate::drive::session::Session;
+use crate::drive::backend_mailbox::RunningProcesses;
+use crate::drive::error::{DriveError, LoopHalt};
+use crate::drive::session::RunSession;
 use crate::drive::wait::NAP;
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Take commands between two things, and do what was held.
-    pub(in crate::drive) fn listen(&mut self, doing: Doing<'_>) -> Result<(), DriveError> {
-        let nothing = Running::default();
+    pub(in crate::drive) fn listen(&mut self, doing: LoopActivity<'_>) -> Result<(), DriveError> {
+        let nothing = RunningProcesses::default();
         ear!(self, &nothing).listen(doing)?;
         let held = std::mem::take(&mut self.mailbox.held);
         if held.is_empty() {
@@ -25,8 +25,8 @@ impl Session<'_> {
         let mut done = BTreeSet::new();
         for (id, effect) in held {
             match effect {
-                Effect::Set(setting) => self.set(&setting)?,
-                Effect::Skip(task) => ear!(self, &nothing).skip(&task)?,
+                CommandEffect::Set(setting) => self.set(&setting)?,
+                CommandEffect::Skip(task) => ear!(self, &nothing).skip(&task)?,
                 _ => {}
             }
             done.insert(id);
@@ -36,14 +36,14 @@ impl Session<'_> {
     }
 
     /// Before anything new begins: take commands, and wait while somebody wants the loop to.
-    pub(in crate::drive) fn heed_operator(&mut self) -> Result<(), Halt> {
-        self.listen(Doing::Nothing)?;
+    pub(in crate::drive) fn heed_operator(&mut self) -> Result<(), LoopHalt> {
+        self.listen(LoopActivity::Nothing)?;
         let paused = self.wait_while_paused();
         self.mailbox.spoken = false;
         paused
     }
 
-    fn wait_while_paused(&mut self) -> Result<(), Halt> {
+    fn wait_while_paused(&mut self) -> Result<(), LoopHalt> {
         if !self.history.paused || self.mailbox.stop {
             return Ok(());
         }
@@ -52,21 +52,21 @@ impl Session<'_> {
         self.tell(EventKind::Paused(NoDetails {}));
         while self.history.paused && !self.mailbox.stop {
             if let Some(signal) = self.signals.first() {
-                return Err(Halt::End(End::Interrupted(signal)));
+                return Err(LoopHalt::End(LoopEnd::Interrupted(signal)));
             }
             thread::sleep(NAP);
-            self.listen(Doing::Nothing)?;
+            self.listen(LoopActivity::Nothing)?;
         }
         Ok(())
     }
 
     /// A setting of the loop that runs, and of the next ones.
-    fn set(&mut self, setting: &Setting) -> Result<(), DriveError> {
+    fn set(&mut self, setting: &CheckedSetting) -> Result<(), DriveError> {
         if let Err(why) = setting.apply(&mut self.config) {
             self.warn(&why);
             return Ok(());
         }
-        if self.config.on_dirty == OnDirty::Refuse {
+        if self.config.on_dirty == DirtyPolicy::Refuse {
             self.warn(&format!(
                 "{} is changed for this run only: ralph.toml may not be changed while \
                  on_dirty = \"refuse\"",
@@ -77,7 +77,7 @@ impl Session<'_> {
         let path = self.project.ralph_toml();
         let store = self.plan.store().clone();
         let mut problem = None;
-        store.update(&path, crate::store::Kind::Document, |bytes| {
+        store.update(&path, crate::store::LedgerFileKind::Document, |bytes| {
             let old = String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
             let new = config::set("ralph.toml", &old, setting.key, &setting.value);
             let new = new.unwrap_or_else(|e| {

@@ -1,29 +1,33 @@
 //! Effects of operator commands on the running attempt, the loop and the plan.
 
-use ralph_core::control::Effect;
+use ralph_core::control::CommandEffect;
 use ralph_core::format::codec;
-use ralph_core::plan::{Edit, Id, Plan, Refusal, TaskStateName, TaskVerb, verbs};
+use ralph_core::plan::{Id, Plan, PlanEdit, TaskStateName, TaskVerb, VerbRefusal, verbs};
 
-use super::Ear;
+use super::CommandListener;
 use crate::drive::error::DriveError;
 
-impl Ear<'_> {
+impl CommandListener<'_> {
     /// Do it. Whether it is done; what is held is not.
-    pub(super) fn carry_out(&mut self, id: &str, effect: Effect) -> Result<bool, DriveError> {
+    pub(super) fn carry_out(
+        &mut self,
+        id: &str,
+        effect: CommandEffect,
+    ) -> Result<bool, DriveError> {
         match effect {
-            Effect::Noted | Effect::Nothing(_) => {}
-            Effect::Stop => self.mailbox.stop = true,
-            Effect::End => self.running.leash.kill(),
-            Effect::Skip(task) => self.skip(&task)?,
-            Effect::Retry(task) => {
+            CommandEffect::Noted | CommandEffect::Nothing(_) => {}
+            CommandEffect::Stop => self.mailbox.stop = true,
+            CommandEffect::End => self.running.leash.kill(),
+            CommandEffect::Skip(task) => self.skip(&task)?,
+            CommandEffect::Retry(task) => {
                 self.change_plan(&task, TaskVerb::Retry, |plan| verbs::retry(plan, &task))?;
             }
-            Effect::EndThenSkip(task) => {
+            CommandEffect::EndThenSkip(task) => {
                 self.running.leash.kill();
-                self.mailbox.held.push((id.to_owned(), Effect::Skip(task)));
+                self.mailbox.held.push((id.to_owned(), CommandEffect::Skip(task)));
                 return Ok(false);
             }
-            held @ Effect::Set(_) => {
+            held @ CommandEffect::Set(_) => {
                 self.mailbox.held.push((id.to_owned(), held));
                 return Ok(false);
             }
@@ -42,7 +46,7 @@ impl Ear<'_> {
         &mut self,
         task: &Id,
         verb: TaskVerb,
-        edits: impl FnOnce(&Plan) -> Result<Vec<Edit>, Refusal>,
+        edits: impl FnOnce(&Plan) -> Result<Vec<PlanEdit>, VerbRefusal>,
     ) -> Result<(), DriveError> {
         let mut refusal = None;
         self.plan.change(|plan, text| match edits(plan) {
@@ -53,10 +57,10 @@ impl Ear<'_> {
             }
         })?;
         match refusal {
-            Some(Refusal::WrongState { state: TaskStateName::Pending, .. }) => Ok(()),
+            Some(VerbRefusal::WrongState { state: TaskStateName::Pending, .. }) => Ok(()),
             Some(
-                Refusal::WrongState { state: TaskStateName::Skipped, .. }
-                | Refusal::Buried { fate: TaskStateName::Skipped, .. },
+                VerbRefusal::WrongState { state: TaskStateName::Skipped, .. }
+                | VerbRefusal::Buried { fate: TaskStateName::Skipped, .. },
             ) if verb == TaskVerb::Skip => Ok(()),
             Some(why) => self.refuse(&format!("{task} is not {}: {why}", verb.as_str())),
             None => Ok(()),

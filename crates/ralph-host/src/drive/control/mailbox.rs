@@ -4,10 +4,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ralph_core::control::Effect;
+use ralph_core::control::CommandEffect;
 use ralph_core::cycle::History;
 
-use super::Ear;
+use super::CommandListener;
 use crate::drive::error::DriveError;
 use crate::project::Project;
 
@@ -18,18 +18,18 @@ const LOOK: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// State of a file: inode, length, and modification time in seconds and nanoseconds.
-pub(super) type Stamp = (u64, u64, i64, i64);
+pub(super) type CommandFileStamp = (u64, u64, i64, i64);
 
 /// The queue, and what of it waits.
 #[derive(Debug)]
-pub(in crate::drive) struct Mailbox {
+pub(in crate::drive) struct CommandMailbox {
     pub(super) path: PathBuf,
     looked: Option<Instant>,
-    pub(super) seen: Option<Stamp>,
+    pub(super) seen: Option<CommandFileStamp>,
     /// State of a file that cannot be read, and since when.
-    pub(super) suspect: Option<(Stamp, Instant)>,
+    pub(super) suspect: Option<(CommandFileStamp, Instant)>,
     /// Written down, and to be done when nothing runs.
-    pub(super) held: Vec<(String, Effect)>,
+    pub(super) held: Vec<(String, CommandEffect)>,
     /// Set when a command asked the loop to end.
     pub(super) stop: bool,
     /// Commands came since the loop last decided what to do.
@@ -38,7 +38,7 @@ pub(in crate::drive) struct Mailbox {
     pub(super) doubtful: bool,
 }
 
-impl Mailbox {
+impl CommandMailbox {
     pub(in crate::drive) fn of(project: &Project, history: &History) -> Self {
         Self {
             path: project.commands_json(),
@@ -73,7 +73,7 @@ impl Mailbox {
     }
 
     /// Whether the file has changed since it was last read.
-    pub(super) fn has_news(&mut self) -> Option<Stamp> {
+    pub(super) fn has_news(&mut self) -> Option<CommandFileStamp> {
         if self.looked.is_some_and(|at| at.elapsed() < LOOK) {
             return None;
         }
@@ -89,9 +89,9 @@ pub(super) fn is_at_work(history: &History) -> bool {
     history.open.is_some() || history.consulting.is_some()
 }
 
-impl Ear<'_> {
+impl CommandListener<'_> {
     /// A file that cannot be read: half written, or damaged.
-    pub(super) fn damaged(&mut self, stamp: Stamp, why: &str) -> Result<(), DriveError> {
+    pub(super) fn damaged(&mut self, stamp: CommandFileStamp, why: &str) -> Result<(), DriveError> {
         match self.mailbox.suspect {
             Some((known, since)) if known == stamp => {
                 if since.elapsed() < PATIENCE {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use ralph_core::cycle::{ArrivalLine, OnMissing};
+use ralph_core::cycle::{ArrivalLine, MissingWorkAnswer};
 use ralph_core::plan::Id;
 
 use super::LandReport;
 use crate::crash;
 use crate::drive::error::DriveError;
-use crate::drive::session::Session;
+use crate::drive::session::RunSession;
 use crate::git::{ArrivalError, ArrivalHost, ArrivalOutcome, Oid, Repo};
 use crate::run_ledger::RunLedger;
 
@@ -18,7 +18,7 @@ fn waiting_tasks(line: &ArrivalLine) -> BTreeSet<Id> {
     tasks.map(|task| Id::new(task.as_str())).collect()
 }
 
-impl<'a> Session<'a> {
+impl<'a> RunSession<'a> {
     /// `ralph land --branch NAME`. The tasks are done there, and pending on the branch of home.
     pub(super) fn put_on_branch(
         &mut self,
@@ -34,7 +34,7 @@ impl<'a> Session<'a> {
         let Some(line) = self.history.arrival.clone() else { return Ok(()) };
         let is_put = there.is_some() && line.let_go.as_deref() == there.as_ref().map(Oid::as_str);
         if line.is_settled() || is_put {
-            return self.bring_all(OnMissing::Wait, report);
+            return self.bring_all(MissingWorkAnswer::Wait, report);
         }
         if name == line.branch {
             // The branch that was gone is there again, with everything.
@@ -55,7 +55,7 @@ impl<'a> Session<'a> {
         self.take_over_edits()?;
         let Some(line) = self.history.arrival.clone() else { return Ok(()) };
         if line.is_settled() {
-            return self.bring_all(OnMissing::Wait, report);
+            return self.bring_all(MissingWorkAnswer::Wait, report);
         }
         self.settle(&line, report, |home, line, host| home.give_up(line, host).map(drop))
     }
@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
             return Err(e);
         }
         if self.repo.find_commit(&format!("refs/heads/{}", line.branch))?.is_some() {
-            return self.bring_all(OnMissing::Wait, report);
+            return self.bring_all(MissingWorkAnswer::Wait, report);
         }
         // There is no branch on which a ledger could arrive.
         match RunLedger::of_branch(&self.project, Some(&line.branch)) {

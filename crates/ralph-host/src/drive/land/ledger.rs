@@ -6,15 +6,15 @@ use ralph_core::cycle::{CommitReplay, HomeEdit, merged_ledger, take_over_plan, t
 use ralph_core::plan::Id;
 
 use crate::drive::error::DriveError;
-use crate::drive::session::Session;
+use crate::drive::session::RunSession;
 use crate::file_error::FileError;
 use crate::git::Oid;
-use crate::store::{self, Kind, StoreError};
+use crate::store::{self, LedgerFileKind, LedgerStoreError};
 
 /// Content and name of ledger files.
 pub(super) type LedgerCopies = Vec<(Option<Vec<u8>>, String)>;
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// The run's ledger gets what a replay changes: the person's edits of it on the branch, and tasks
     /// that the branch lacks are pending again. May be repeated.
     pub(in crate::drive) fn follow_replay(&self, replay: &CommitReplay) -> Result<(), DriveError> {
@@ -48,14 +48,14 @@ impl Session<'_> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (base, theirs, at) = (base.map(text), text(theirs), self.clock.stamp());
         let path = ledger.copy_path(file);
-        self.plan.store().update(&path, Kind::of(&path), |copy| {
+        self.plan.store().update(&path, LedgerFileKind::of(&path), |copy| {
             let Some(copy) = copy.map(text) else { return Ok((theirs.clone(), ())) };
             let edit = HomeEdit { shown: file, copy: &copy, seen: base.as_deref(), home: &theirs };
             let taken = match file == ledger.open_run().plan {
                 true => take_over_plan(&edit, landed, &at),
                 false => take_over_text(&edit),
             };
-            Ok::<_, StoreError>((taken.text.unwrap_or(copy), ()))
+            Ok::<_, LedgerStoreError>((taken.text.unwrap_or(copy), ()))
         })?;
         Ok(())
     }
@@ -102,10 +102,10 @@ impl Session<'_> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (base, home, at) = (base.map(text), text(home), self.clock.stamp());
         let path = ledger.copy_path(file);
-        self.plan.store().update(&path, Kind::of(&path), |copy| {
+        self.plan.store().update(&path, LedgerFileKind::of(&path), |copy| {
             let copy = copy.map(text).unwrap_or_default();
             let merged = merged_ledger(file, base.as_deref(), &home, &copy, undone, &at);
-            Ok::<_, StoreError>((merged.unwrap_or(copy), ()))
+            Ok::<_, LedgerStoreError>((merged.unwrap_or(copy), ()))
         })?;
         Ok(())
     }

@@ -16,14 +16,15 @@ mod decide;
 mod ledger;
 mod spec;
 
-use ralph_core::config::{OnDirty, Workspace};
+use ralph_core::config::{DirtyPolicy, Workspace};
 use ralph_core::cycle::{
-    ArrivalLine, History, NotArrived, OnMissing, Record, RunCommand, SettlementWay,
+    ArrivalLine, History, JournalRecord, MissingWorkAnswer, RunCommand, SettlementWay,
+    UnarrivedCommits,
 };
 
 use super::error::DriveError;
-use super::listener::Listener;
-use super::session::{Session, Setup};
+use super::listener::LoopListener;
+use super::session::{RunSession, RunSetup};
 use super::survivors::end_survivors;
 use crate::git::ArrivalOutcome;
 use crate::project::Project;
@@ -34,7 +35,7 @@ use crate::store::{Durability, Journal};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LandAction {
     /// Bring them to their branch.
-    Bring(OnMissing),
+    Bring(MissingWorkAnswer),
     /// Put them on a new branch.
     NewBranch(String),
     /// Bring them as uncommitted changes.
@@ -54,18 +55,18 @@ pub struct LandReport {
     pub arrived: usize,
     /// Decision about the commits that did not arrive, and their number.
     pub settled: Option<(SettlementWay, usize)>,
-    pub waits: Option<NotArrived>,
+    pub waits: Option<UnarrivedCommits>,
     /// The attempt that is still open, as its task: the next loop brings it to its end.
     pub open_attempt: Option<String>,
 }
 
 impl LandReport {
     /// Count what a record does about so many commits that wait.
-    pub(super) fn count(&mut self, record: &Record, waiting: usize) {
+    pub(super) fn count(&mut self, record: &JournalRecord, waiting: usize) {
         match record {
-            Record::Arrived(arrived) => self.arrived += arrived.commits,
-            Record::Taken(_) => self.arrived += waiting,
-            Record::Settled(settled) => self.settled = Some((settled.way.clone(), waiting)),
+            JournalRecord::Arrived(arrived) => self.arrived += arrived.commits,
+            JournalRecord::Taken(_) => self.arrived += waiting,
+            JournalRecord::Settled(settled) => self.settled = Some((settled.way.clone(), waiting)),
             _ => {}
         }
     }
@@ -73,9 +74,9 @@ impl LandReport {
 
 /// Carry out what a person decides about the commits that wait. No loop may be at work.
 pub fn land(
-    mut setup: Setup,
+    mut setup: RunSetup,
     action: &LandAction,
-    listener: &mut dyn Listener,
+    listener: &mut dyn LoopListener,
 ) -> Result<LandReport, DriveError> {
     let history = Journal::open(&setup.project.state_dir())?.1;
     let line = waiting_line(&setup.project, &history);
@@ -108,14 +109,14 @@ pub fn land(
         None => return Ok(report),
     }
     // Whatever home has uncommitted is no business of an arrival's.
-    setup.config.on_dirty = OnDirty::Leave;
+    setup.config.on_dirty = DirtyPolicy::Leave;
     setup.config.workspace = Workspace::Lane;
     // No backend runs; this one needs no installation.
     setup.options.backend = Some("sim".to_owned());
     let branch = line.map(|line| line.branch.clone());
     setup.options.branch = branch.or_else(|| ledger?.open_run().branch.clone());
     let runner = super::runner(&mut setup);
-    let mut session = Session::open(setup, RunCommand::Land, &runner, listener)?;
+    let mut session = RunSession::open(setup, RunCommand::Land, &runner, listener)?;
     report.branch = Some(session.work.target_name().to_owned());
     session.carry_out(action, &mut report)?;
     Ok(report)
@@ -130,7 +131,7 @@ fn waiting_line<'h>(project: &Project, history: &'h History) -> Option<&'h Arriv
     waiting().find(|line| Some(line.branch.as_str()) == branch).or_else(|| waiting().next())
 }
 
-impl Session<'_> {
+impl RunSession<'_> {
     fn carry_out(
         &mut self,
         action: &LandAction,
@@ -158,7 +159,7 @@ impl Session<'_> {
     /// Bring what waits, with what a person changed in home's ledger files.
     fn bring_all(
         &mut self,
-        on_missing: OnMissing,
+        on_missing: MissingWorkAnswer,
         report: &mut LandReport,
     ) -> Result<(), DriveError> {
         self.bring_reported(on_missing, report)?;
@@ -172,7 +173,7 @@ impl Session<'_> {
 
     fn bring_reported(
         &mut self,
-        on_missing: OnMissing,
+        on_missing: MissingWorkAnswer,
         report: &mut LandReport,
     ) -> Result<(), DriveError> {
         report.waits = match self.bring(on_missing, report)? {

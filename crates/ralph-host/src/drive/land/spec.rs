@@ -1,16 +1,16 @@
 //! `ralph land --spec X`: what is done of a spec becomes one commit, although tasks of it are left.
 
-use ralph_core::cycle::OnMissing;
+use ralph_core::cycle::MissingWorkAnswer;
 use ralph_core::plan::Plan;
 
 use super::LandReport;
 use crate::drive::error::DriveError;
-use crate::drive::session::Session;
-use crate::drive::spec_landing::{FinishedSpec, SpecFit, done_tasks};
+use crate::drive::session::RunSession;
+use crate::drive::spec_landing::{FinishedSpec, SpecTipCheck, done_tasks};
 use crate::drive::specs::spec_keeper;
 use crate::git::{CommitMessage, spec_ref};
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Fail when there is no work on this spec. Returns its keeper.
     pub(super) fn find_spec(&self, spec: &str) -> Result<String, DriveError> {
         let (keeper, open) = (spec_keeper(spec), self.repo.open_specs()?);
@@ -39,9 +39,9 @@ impl Session<'_> {
             hint: format!("merge it by hand: `git merge {}`", spec_ref(&spec_keeper(spec))),
         };
         match self.fit_spec(&keeper)? {
-            SpecFit::Proven => {}
-            SpecFit::Broken(why) => return Err(by_hand(why)),
-            SpecFit::Stopped => return Err(by_hand("the gates were ended".to_owned())),
+            SpecTipCheck::Proven => {}
+            SpecTipCheck::Broken(why) => return Err(by_hand(why)),
+            SpecTipCheck::Stopped => return Err(by_hand("the gates were ended".to_owned())),
         }
         let subject = format!("{}: {spec} (partial)", self.config.commit_prefix);
         let finished = FinishedSpec {
@@ -52,7 +52,7 @@ impl Session<'_> {
             message: CommitMessage { subject, ..CommitMessage::default() },
         };
         self.land_spec(&finished)?.map_err(by_hand)?;
-        self.bring_all(OnMissing::Wait, report)
+        self.bring_all(MissingWorkAnswer::Wait, report)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use ralph_core::cycle::ArrivalWait;
 
 use super::super::Repo;
-use super::super::state::Stamp;
+use super::super::state::GitFileStamp;
 use crate::git_dir;
 
 /// HEAD and index have to stay as they are for so long before an arrival begins.
@@ -118,48 +118,49 @@ impl Repo<'_> {
     }
 
     /// An arrival has changed them, and this is how.
-    pub(super) fn leave_quiet(&self, state: Option<HeadAndIndex>) {
+    pub(super) fn leave_quiet(&self, state: Option<HeadAndIndexStamps>) {
         self.quiet().state = state;
     }
 
-    pub(super) fn head_and_index(&self) -> HeadAndIndex {
-        let look =
-            |names: &[&str]| names.iter().map(|name| Stamp::of(&self.git_dir.join(name))).collect();
+    pub(super) fn head_and_index(&self) -> HeadAndIndexStamps {
+        let look = |names: &[&str]| {
+            names.iter().map(|name| GitFileStamp::of(&self.git_dir.join(name))).collect()
+        };
         let locks = look(&["index.lock", "HEAD.lock"]);
-        HeadAndIndex { files: look(&["HEAD", "index", "logs/HEAD"]), locks }
+        HeadAndIndexStamps { files: look(&["HEAD", "index", "logs/HEAD"]), locks }
     }
 
     /// When somebody else last changed them; a state that is not the known one is somebody else's.
-    fn last_foreign_change(&self, now: &HeadAndIndex) -> Option<SystemTime> {
+    fn last_foreign_change(&self, now: &HeadAndIndexStamps) -> Option<SystemTime> {
         let mut quiet = self.quiet();
         if quiet.state.as_ref() != Some(now) {
-            let foreign_change = now.files.iter().flatten().map(Stamp::changed_at).max();
-            *quiet = QuietState { state: Some(now.clone()), foreign_change };
+            let foreign_change = now.files.iter().flatten().map(GitFileStamp::changed_at).max();
+            *quiet = HomeQuietState { state: Some(now.clone()), foreign_change };
         }
         quiet.foreign_change
     }
 
-    fn quiet(&self) -> MutexGuard<'_, QuietState> {
+    fn quiet(&self) -> MutexGuard<'_, HomeQuietState> {
         self.quiet.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// HEAD and the index as ralph last saw or left them.
 #[derive(Debug, Default)]
-pub(in super::super) struct QuietState {
-    state: Option<HeadAndIndex>,
+pub(in super::super) struct HomeQuietState {
+    state: Option<HeadAndIndexStamps>,
     /// Time of the last change of these files that was not made by ralph.
     foreign_change: Option<SystemTime>,
 }
 
 /// When HEAD, the index and their locks changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct HeadAndIndex {
-    files: Vec<Option<Stamp>>,
-    locks: Vec<Option<Stamp>>,
+pub(super) struct HeadAndIndexStamps {
+    files: Vec<Option<GitFileStamp>>,
+    locks: Vec<Option<GitFileStamp>>,
 }
 
-impl HeadAndIndex {
+impl HeadAndIndexStamps {
     fn is_locked(&self) -> bool {
         self.locks.iter().any(Option::is_some)
     }

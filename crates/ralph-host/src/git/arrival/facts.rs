@@ -8,7 +8,7 @@ use super::super::call::nul_fields;
 use super::super::message::ATTEMPT;
 use super::super::name::RepoPath;
 use super::super::snapshot::parse_raw;
-use super::super::{Change, Repo};
+use super::super::{GitChange, Repo};
 use super::{Arrival, ArrivalError, GitError, Oid};
 
 impl Arrival<'_, '_, '_> {
@@ -128,7 +128,7 @@ impl Repo<'_> {
     }
 
     /// List the changes between two commits, including the ledger.
-    pub(super) fn touched(&self, old: &str, new: &str) -> Result<Vec<Change>, GitError> {
+    pub(super) fn touched(&self, old: &str, new: &str) -> Result<Vec<GitChange>, GitError> {
         let args =
             ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", old, new, "--"];
         let out = self.look(args).ok()?;

@@ -6,12 +6,12 @@ use std::fs;
 use std::time::Duration;
 
 use ralph_core::cycle::{
-    ArrivalIntent, ArrivalRecovery, ArrivalWait, ArrivalWay, HomeHead, KilledArrivalBranch,
-    LandedCommit, Record, RiddenFile, longest_prefix, recover_arrival,
+    ArrivalIntent, ArrivalRecovery, ArrivalWait, ArrivalWay, HomeHead, JournalRecord,
+    KilledArrivalBranch, LandedCommit, RiddenFile, longest_prefix, recover_arrival,
 };
 
-use super::super::call::{Answer, nul_fields};
-use super::super::{Change, Repo};
+use super::super::call::{GitOutput, nul_fields};
+use super::super::{GitChange, Repo};
 use super::rides::{ChangeSide, entry_on};
 use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid, RepoPath, path_of, path_text};
 use crate::crash;
@@ -24,7 +24,7 @@ const LOOKS_AFTER: u32 = 12;
 const PAUSE_AFTER: Duration = Duration::from_millis(5);
 
 /// Result of one fast-forward of the branch in home.
-enum ForwardEnd {
+enum FastForwardResult {
     Arrived,
     Waits(ArrivalWait),
 }
@@ -38,9 +38,9 @@ impl Arrival<'_, '_, '_> {
         let mut blocked: Option<ArrivalWait> = None;
         loop {
             match (self.forward_to(&target)?, blocked) {
-                (ForwardEnd::Arrived, None) => return Ok(ArrivalOutcome::Complete),
-                (ForwardEnd::Arrived, Some(rest)) => return self.wait(rest),
-                (ForwardEnd::Waits(wait), _) => {
+                (FastForwardResult::Arrived, None) => return Ok(ArrivalOutcome::Complete),
+                (FastForwardResult::Arrived, Some(rest)) => return self.wait(rest),
+                (FastForwardResult::Waits(wait), _) => {
                     let ArrivalWait::Edited { paths } = &wait else { return self.wait(wait) };
                     let place = candidates.iter().rposition(|one| one.commit == target);
                     candidates =
@@ -55,7 +55,7 @@ impl Arrival<'_, '_, '_> {
         }
     }
 
-    fn forward_to(&mut self, new: &str) -> Result<ForwardEnd, ArrivalError> {
+    fn forward_to(&mut self, new: &str) -> Result<FastForwardResult, ArrivalError> {
         let old = self.line.arrived.clone();
         // Most arrivals need no more than the paths, and these the journal has.
         let (changes, rides) = match self.taken_over_in(new).is_empty() {
@@ -64,19 +64,19 @@ impl Arrival<'_, '_, '_> {
                 let changes = self.repo.touched(&old, new)?;
                 match self.find_rides(new, &changes)? {
                     Ok(rides) => (changes, rides),
-                    Err(wait) => return Ok(ForwardEnd::Waits(wait)),
+                    Err(wait) => return Ok(FastForwardResult::Waits(wait)),
                 }
             }
         };
         let paths = self.paths_to(new)?;
         let deleted = self.repo.deleted_files(&paths)?;
         if !deleted.is_empty() {
-            return Ok(ForwardEnd::Waits(ArrivalWait::Edited { paths: deleted }));
+            return Ok(FastForwardResult::Waits(ArrivalWait::Edited { paths: deleted }));
         }
         if let Some(wait) = self.not_ready(&old)? {
-            return Ok(ForwardEnd::Waits(wait));
+            return Ok(FastForwardResult::Waits(wait));
         }
-        self.record(Record::ArrivalIntent(ArrivalIntent {
+        self.record(JournalRecord::ArrivalIntent(ArrivalIntent {
             way: ArrivalWay::FastForward,
             old: old.clone(),
             new: new.to_owned(),
@@ -101,32 +101,32 @@ impl Arrival<'_, '_, '_> {
                     (&wait, self.line.open_arrival.clone())
                 {
                     self.undo_or_finish(&intent)?;
-                    return Ok(ForwardEnd::Waits(wait));
+                    return Ok(FastForwardResult::Waits(wait));
                 }
                 // The intent has to be closed before another one is opened.
                 self.wait(wait.clone())?;
-                return Ok(ForwardEnd::Waits(wait));
+                return Ok(FastForwardResult::Waits(wait));
             }
             Err(GitError::Locked(lock)) => {
                 let lock = lock.display().to_string();
-                return Ok(ForwardEnd::Waits(ArrivalWait::Locked { lock }));
+                return Ok(FastForwardResult::Waits(ArrivalWait::Locked { lock }));
             }
             Err(e) => return Err(e.into()),
         };
         crash::point();
         if let Some(wait) = self.wrong_branch(new, merged_from.as_ref(), &rides)? {
-            return Ok(ForwardEnd::Waits(wait));
+            return Ok(FastForwardResult::Waits(wait));
         }
         if let Some(from) = merged_from.filter(|from| from.as_str() != old)
             && let Some(wait) = self.take_back(from.as_str(), new, rides.clone())?
         {
-            return Ok(ForwardEnd::Waits(wait));
+            return Ok(FastForwardResult::Waits(wait));
         }
         self.keep_merged_entries(&paths, &old, new)?;
         self.repo.write_rides(&rides, new)?;
         crash::point();
         self.arrived(new)?;
-        Ok(ForwardEnd::Arrived)
+        Ok(FastForwardResult::Arrived)
     }
 
     /// Home as it has to be in the moment before the intent.
@@ -150,7 +150,7 @@ impl Arrival<'_, '_, '_> {
     fn merge(
         &self,
         new: &str,
-        changes: &[Change],
+        changes: &[GitChange],
         rides: &[RiddenFile],
     ) -> Result<Result<Option<Oid>, ArrivalWait>, GitError> {
         let of_ride = |ride: &RiddenFile| {
@@ -224,7 +224,11 @@ impl Arrival<'_, '_, '_> {
     }
 
     /// Put back what a merge wrote, although the branch is at the old commit of the intent.
-    fn put_back_merged(&self, intent: &ArrivalIntent, changes: &[Change]) -> Result<(), GitError> {
+    fn put_back_merged(
+        &self,
+        intent: &ArrivalIntent,
+        changes: &[GitChange],
+    ) -> Result<(), GitError> {
         let facts = self.repo.path_facts(changes, &intent.old, &intent.new)?;
         let (branch, home) = (KilledArrivalBranch::AtOld, HomeHead::OnBranch);
         match recover_arrival(intent, branch, home, &facts) {
@@ -358,7 +362,7 @@ impl Arrival<'_, '_, '_> {
             paths: changes.iter().map(|change| path_text(&change.path)).collect(),
             rides,
         };
-        self.record(Record::ArrivalIntent(intent.clone()))?;
+        self.record(JournalRecord::ArrivalIntent(intent.clone()))?;
         crash::point();
         if self.repo.move_ref(&self.branch_ref(), from, new).is_err() {
             return Ok(None);
@@ -398,7 +402,7 @@ impl Repo<'_> {
 
     /// The commit that HEAD was at, as the merge itself says it: `Updating 1a2b3c4..5d6e7f8`. Commands of the
     /// person's write ORIG_HEAD as well. `old` is what it should be.
-    fn merged_from(&self, merge: &Answer, old: &str) -> Result<Option<Oid>, GitError> {
+    fn merged_from(&self, merge: &GitOutput, old: &str) -> Result<Option<Oid>, GitError> {
         let words = String::from_utf8_lossy(&merge.stdout);
         let updated = words.lines().find_map(|line| line.strip_prefix("Updating "));
         match updated.and_then(|commits| commits.split_once("..")) {
@@ -410,7 +414,7 @@ impl Repo<'_> {
 }
 
 /// Why git refused to merge: the paths that it names, or its words.
-fn refusal(answer: &Answer) -> ArrivalWait {
+fn refusal(answer: &GitOutput) -> ArrivalWait {
     let named = answer.stderr.lines().filter_map(|line| line.strip_prefix('\t'));
     let mut paths: Vec<String> = named.map(|path| path_text(&path.into())).collect();
     paths.sort_unstable();

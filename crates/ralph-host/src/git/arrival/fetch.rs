@@ -10,10 +10,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ralph_core::cycle::{ArrivalIntent, ArrivalWait, ArrivalWay, HomeHead, Record};
+use ralph_core::cycle::{ArrivalIntent, ArrivalWait, ArrivalWay, HomeHead, JournalRecord};
 
 use super::super::Repo;
-use super::super::call::Answer;
+use super::super::call::GitOutput;
 use super::fast_forward::first_lines;
 use super::{Arrival, ArrivalError, ArrivalOutcome, GitError, Oid};
 use crate::crash;
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Result of one fetch into a branch that is not checked out.
-enum FetchEnd {
+enum FetchResult {
     Moved,
     Refused(ArrivalWait),
     /// A person switched to the branch meanwhile, and it is where it was.
@@ -64,12 +64,12 @@ impl Arrival<'_, '_, '_> {
             new: new.to_owned(),
             ..ArrivalIntent::default()
         };
-        self.record(Record::ArrivalIntent(intent))?;
+        self.record(JournalRecord::ArrivalIntent(intent))?;
         crash::point();
         match self.repo.writing_index(|| self.fetch_under_lock(old.as_ref(), new)) {
-            Ok(FetchEnd::Moved) => {}
-            Ok(FetchEnd::Refused(why)) => return self.wait(why).map(Some),
-            Ok(FetchEnd::Undone) => return self.wait(ArrivalWait::Unsettled).map(|_| None),
+            Ok(FetchResult::Moved) => {}
+            Ok(FetchResult::Refused(why)) => return self.wait(why).map(Some),
+            Ok(FetchResult::Undone) => return self.wait(ArrivalWait::Unsettled).map(|_| None),
             Err(GitError::Locked(lock)) => {
                 let lock = lock.display().to_string();
                 return self.wait(ArrivalWait::Locked { lock }).map(Some);
@@ -82,18 +82,18 @@ impl Arrival<'_, '_, '_> {
     }
 
     /// While the index is locked, a switch neither begins nor ends.
-    fn fetch_under_lock(&self, old: Option<&Oid>, new: &str) -> Result<FetchEnd, GitError> {
+    fn fetch_under_lock(&self, old: Option<&Oid>, new: &str) -> Result<FetchResult, GitError> {
         let lock = IndexLock::take(&self.repo.index_lock())?;
         crash::point();
         let answer = self.repo.fetch_into(&self.branch_ref(), new)?;
         crash::point();
         if self.branch_at()?.is_none_or(|at| at.as_str() != new) {
-            return Ok(FetchEnd::Refused(refusal(&answer)));
+            return Ok(FetchResult::Refused(refusal(&answer)));
         }
         // A switch that has begun meets the lock and ends, or has passed it and moves HEAD.
         let is_undone = self.is_checked_out_now()? && self.move_back(old, new);
         drop(lock);
-        Ok(if is_undone { FetchEnd::Undone } else { FetchEnd::Moved })
+        Ok(if is_undone { FetchResult::Undone } else { FetchResult::Moved })
     }
 
     /// Put the branch back. `false` when it was made by this arrival, or a person has moved it on.
@@ -117,7 +117,7 @@ impl Arrival<'_, '_, '_> {
 }
 
 impl Repo<'_> {
-    fn fetch_into(&self, branch: &str, new: &str) -> Result<Answer, GitError> {
+    fn fetch_into(&self, branch: &str, new: &str) -> Result<GitOutput, GitError> {
         // The commit is not the tip of a ref that a remote would offer.
         let settings = ["-c", "protocol.version=2", "-c", "protocol.file.allow=always"];
         let quiet = ["-c", "fetch.writeCommitGraph=false", "fetch", "-q", "--no-write-fetch-head"];
@@ -129,7 +129,7 @@ impl Repo<'_> {
 }
 
 /// Return the reason why git refused.
-fn refusal(answer: &Answer) -> ArrivalWait {
+fn refusal(answer: &GitOutput) -> ArrivalWait {
     let place = answer.stderr.split("checked out at '").nth(1);
     match place.and_then(|rest| rest.split('\'').next()) {
         Some(place) => ArrivalWait::CheckedOutElsewhere { place: place.to_owned() },

@@ -34,16 +34,16 @@ use std::collections::BTreeSet;
 use std::error::Error;
 
 use ralph_core::cycle::{
-    ArrivalFacts, ArrivalLine, ArrivalStep, ArrivalWait, ArrivedCommits, NotArrived, OnMissing,
-    Record, TakenCommits, decide_arrival,
+    ArrivalFacts, ArrivalLine, ArrivalStep, ArrivalWait, ArrivedCommits, JournalRecord,
+    MissingWorkAnswer, TakenCommits, UnarrivedCommits, decide_arrival,
 };
 
-pub(super) use busy::QuietState;
+pub(super) use busy::HomeQuietState;
 pub use recovery::RecoveredArrival;
-pub use replay::{LedgerMerge, ReplayGates};
+pub use replay::{LedgerMerge, ReplayGateResult};
 
 use super::Repo;
-use super::call::Call;
+use super::call::GitCall;
 use super::error::GitError;
 use super::name::{Oid, RepoPath};
 use crate::crash;
@@ -68,13 +68,13 @@ pub enum ArrivalError {
 /// The parts of a run that an arrival needs.
 pub trait ArrivalHost {
     /// Journal a record, durably, before what it announces is done.
-    fn record(&mut self, record: Record) -> Result<(), ArrivalError>;
+    fn record(&mut self, record: JournalRecord) -> Result<(), ArrivalError>;
 
     /// The bytes of a ledger file in a replayed commit.
     fn merge_ledger(&mut self, merge: &LedgerMerge<'_>) -> Result<Vec<u8>, ArrivalError>;
 
     /// Run the gates on the last commit of a replay.
-    fn gate_replay(&mut self, commit: &Oid) -> Result<ReplayGates, ArrivalError>;
+    fn gate_replay(&mut self, commit: &Oid) -> Result<ReplayGateResult, ArrivalError>;
 
     /// The tasks that the plan in this commit of the branch says are accepted.
     fn accepted_tasks(&mut self, commit: &Oid) -> Result<BTreeSet<String>, ArrivalError>;
@@ -85,7 +85,7 @@ pub trait ArrivalHost {
 pub enum ArrivalOutcome {
     /// Everything that landed is on the branch.
     Complete,
-    Waits(NotArrived),
+    Waits(UnarrivedCommits),
 }
 
 /// State of an arrival in progress.
@@ -101,7 +101,7 @@ impl Repo<'_> {
     pub fn arrive(
         &self,
         line: &ArrivalLine,
-        on_missing: OnMissing,
+        on_missing: MissingWorkAnswer,
         host: &mut dyn ArrivalHost,
     ) -> Result<ArrivalOutcome, ArrivalError> {
         let mut arrival = Arrival { repo: self, line: line.clone(), host };
@@ -126,7 +126,7 @@ impl Repo<'_> {
                 return Ok(None);
             }
             let facts = arrival.facts()?;
-            let outcome = match decide_arrival(&arrival.line, &facts, OnMissing::Wait) {
+            let outcome = match decide_arrival(&arrival.line, &facts, MissingWorkAnswer::Wait) {
                 ArrivalStep::Replay { .. } | ArrivalStep::Taken { .. } => return Ok(None),
                 step => arrival.take_step(step, &facts)?,
             };
@@ -154,7 +154,7 @@ impl Repo<'_> {
     }
 
     /// A call that belongs to an arrival: without hooks, and not killed by the supervisor.
-    fn arrival_call<'s>(&self, args: impl IntoIterator<Item = &'s str>) -> Call<'_, '_> {
+    fn arrival_call<'s>(&self, args: impl IntoIterator<Item = &'s str>) -> GitCall<'_, '_> {
         let settings = ["-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"];
         self.git(settings.into_iter().chain(args)).env(ARRIVAL_VARIABLE, "1")
     }
@@ -167,7 +167,10 @@ impl Repo<'_> {
 
 impl Arrival<'_, '_, '_> {
     /// One decision and what follows from it. `None` when the next one has to be made.
-    fn step(&mut self, on_missing: OnMissing) -> Result<Option<ArrivalOutcome>, ArrivalError> {
+    fn step(
+        &mut self,
+        on_missing: MissingWorkAnswer,
+    ) -> Result<Option<ArrivalOutcome>, ArrivalError> {
         // Git outranks the journal.
         if let Some(tip) = self.repo.find_ref(&Repo::tip_ref(&self.line.run))? {
             self.line.tip = tip.to_string();
@@ -194,7 +197,7 @@ impl Arrival<'_, '_, '_> {
                     self.repo.move_ref(&Repo::tip_ref(&self.line.run), &at, &tip)?;
                     crash::point();
                 }
-                self.record(Record::Taken(TakenCommits { commit: at }))?;
+                self.record(JournalRecord::Taken(TakenCommits { commit: at }))?;
                 ArrivalOutcome::Complete
             }
             ArrivalStep::Wait(wait) => self.wait(wait)?,
@@ -202,7 +205,7 @@ impl Arrival<'_, '_, '_> {
         Ok(Some(outcome))
     }
 
-    fn record(&mut self, record: Record) -> Result<(), ArrivalError> {
+    fn record(&mut self, record: JournalRecord) -> Result<(), ArrivalError> {
         self.host.record(record.clone())?;
         self.line.add(&record, |_| None);
         Ok(())
@@ -213,19 +216,19 @@ impl Arrival<'_, '_, '_> {
         let mut after = self.line.clone();
         let mut record =
             ArrivedCommits { branch: self.line.branch.clone(), commit: at.to_owned(), commits: 0 };
-        after.add(&Record::Arrived(record.clone()), |_| None);
+        after.add(&JournalRecord::Arrived(record.clone()), |_| None);
         record.commits = before.saturating_sub(after.waiting().len());
-        self.record(Record::Arrived(record))
+        self.record(JournalRecord::Arrived(record))
     }
 
     /// Journal a reason, unless it is the one that the journal has.
     fn wait(&mut self, why: ArrivalWait) -> Result<ArrivalOutcome, ArrivalError> {
         let waiting = self.line.waiting_commits();
         let (sentence, commits) = (why.to_sentence(waiting), waiting.count);
-        let not = NotArrived { why, sentence, commits };
+        let not = UnarrivedCommits { why, sentence, commits };
         let is_open = self.line.open_arrival.is_some() || self.line.open_replay.is_some();
         if is_open || self.line.wait.as_ref() != Some(&not.why) {
-            self.record(Record::NotArrived(not.clone()))?;
+            self.record(JournalRecord::NotArrived(not.clone()))?;
         }
         Ok(ArrivalOutcome::Waits(not))
     }

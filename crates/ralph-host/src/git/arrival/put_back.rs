@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ralph_core::cycle::{PathFact, PathIs, StagedEntry};
+use ralph_core::cycle::{PathContent, PathFact, StagedEntry};
 
-use super::super::{Change, Repo};
+use super::super::{GitChange, Repo};
 use super::rides::{ChangeSide, entry_on};
 use super::{GitError, Oid, RepoPath, path_text};
 use crate::{crash, store};
@@ -20,40 +20,42 @@ const SUBMODULE: u32 = 0o160_000;
 
 /// A file of home: its mode as git has it, and its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct HomeFile {
+struct HomeArrivalFile {
     mode: u32,
     bytes: Vec<u8>,
 }
 
 /// The thing that is at a path of home.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum HomePath {
+enum HomePathState {
     Missing,
     Folder,
-    File(HomeFile),
+    File(HomeArrivalFile),
 }
 
 impl Repo<'_> {
     /// Compare every path of an arrival with both of its commits. Submodules are not touched by one.
     pub(super) fn path_facts(
         &self,
-        changes: &[Change],
+        changes: &[GitChange],
         old: &str,
         new: &str,
     ) -> Result<Vec<PathFact>, GitError> {
         let is_file =
-            |change: &&Change| ![change.old_mode, change.new_mode].contains(&Some(SUBMODULE));
+            |change: &&GitChange| ![change.old_mode, change.new_mode].contains(&Some(SUBMODULE));
         let modes = self.has_file_modes()?;
         let mut facts = Vec::new();
         for change in changes.iter().filter(is_file) {
             let before = self.committed_file(change.old_mode, old, &change.path)?;
             let after = self.committed_file(change.new_mode, new, &change.path)?;
             let now = match look_at(&self.file(&change.path))? {
-                HomePath::Missing => PathIs::Missing,
+                HomePathState::Missing => PathContent::Missing,
                 // A file that became a folder is gone, unless the folder is the person's.
-                HomePath::Folder if is_above_one(&change.path, changes) => PathIs::Missing,
-                HomePath::Folder => PathIs::Other,
-                HomePath::File(file) => compare(&file, before.as_ref(), after.as_ref(), modes),
+                HomePathState::Folder if is_above_one(&change.path, changes) => {
+                    PathContent::Missing
+                }
+                HomePathState::Folder => PathContent::Other,
+                HomePathState::File(file) => compare(&file, before.as_ref(), after.as_ref(), modes),
             };
             facts.push(PathFact {
                 path: path_text(&change.path),
@@ -77,12 +79,12 @@ impl Repo<'_> {
         let mut entries = Vec::new();
         for path in paths {
             let entry = match look_at(&self.file(path))? {
-                HomePath::File(file) => {
+                HomePathState::File(file) => {
                     let args = ["hash-object", "-w", "--no-filters", "--stdin"];
                     let object = self.git(args).stdin(file.bytes).oid()?.to_string();
                     Some(StagedEntry { mode: format!("{:06o}", file.mode), object })
                 }
-                HomePath::Missing | HomePath::Folder => None,
+                HomePathState::Missing | HomePathState::Folder => None,
             };
             entries.push((path.clone(), entry));
         }
@@ -100,11 +102,11 @@ impl Repo<'_> {
     /// Put files back to the old commit. What is there now is kept already.
     pub(super) fn put_files_back(
         &self,
-        changes: &[Change],
+        changes: &[GitChange],
         old: &str,
         paths: &[RepoPath],
     ) -> Result<(), GitError> {
-        let own: Vec<&Change> = changes.iter().filter(|c| paths.contains(&c.path)).collect();
+        let own: Vec<&GitChange> = changes.iter().filter(|c| paths.contains(&c.path)).collect();
         // A folder may stand where a file was, and the other way round.
         for change in &own {
             self.remove_file(&change.path)?;
@@ -120,7 +122,7 @@ impl Repo<'_> {
     }
 
     /// Put entries of the index back that a merge had written before it was killed.
-    pub(super) fn put_merged_entries_back(&self, changes: &[Change]) -> Result<(), GitError> {
+    pub(super) fn put_merged_entries_back(&self, changes: &[GitChange]) -> Result<(), GitError> {
         let mut entries = Vec::new();
         for change in changes {
             let old = entry_on(change, ChangeSide::Old);
@@ -172,13 +174,13 @@ impl Repo<'_> {
         mode: Option<u32>,
         commit: &str,
         path: &RepoPath,
-    ) -> Result<Option<HomeFile>, GitError> {
+    ) -> Result<Option<HomeArrivalFile>, GitError> {
         let Some(mode) = mode else { return Ok(None) };
         let bytes = match (mode, self.blob_in(commit, path)?) {
             (LINK, Some(blob)) => self.look(["cat-file", "blob", blob.as_str()]).ok()?,
             _ => self.checked_out_bytes(commit, path)?,
         };
-        Ok(Some(HomeFile { mode, bytes }))
+        Ok(Some(HomeArrivalFile { mode, bytes }))
     }
 
     /// Whether the file system keeps the mode of programs.
@@ -189,59 +191,60 @@ impl Repo<'_> {
 }
 
 fn compare(
-    file: &HomeFile,
-    old: Option<&HomeFile>,
-    new: Option<&HomeFile>,
+    file: &HomeArrivalFile,
+    old: Option<&HomeArrivalFile>,
+    new: Option<&HomeArrivalFile>,
     has_modes: bool,
-) -> PathIs {
-    let same_mode = |other: &HomeFile| match (file.mode, other.mode) {
+) -> PathContent {
+    let same_mode = |other: &HomeArrivalFile| match (file.mode, other.mode) {
         (one, other) if one == other => true,
         (PLAIN | PROGRAM, PLAIN | PROGRAM) => !has_modes,
         _ => false,
     };
-    let is = |other: &HomeFile| same_mode(other) && file.bytes == other.bytes;
+    let is = |other: &HomeArrivalFile| same_mode(other) && file.bytes == other.bytes;
     // Git makes a file with its mode first, and fills it then.
-    let is_part =
-        |new: &HomeFile| same_mode(new) && file.mode != LINK && new.bytes.starts_with(&file.bytes);
+    let is_part = |new: &HomeArrivalFile| {
+        same_mode(new) && file.mode != LINK && new.bytes.starts_with(&file.bytes)
+    };
     match (old, new) {
-        (Some(old), _) if is(old) => PathIs::Old,
-        (_, Some(new)) if is(new) => PathIs::New,
-        (_, Some(new)) if is_part(new) => PathIs::PartOfNew,
-        _ => PathIs::Other,
+        (Some(old), _) if is(old) => PathContent::Old,
+        (_, Some(new)) if is(new) => PathContent::New,
+        (_, Some(new)) if is_part(new) => PathContent::PartOfNew,
+        _ => PathContent::Other,
     }
 }
 
 /// Whether the new commit has files below this path.
-fn is_above_one(path: &RepoPath, changes: &[Change]) -> bool {
-    let is_below = |change: &Change| change.path != *path && change.path.is_at_or_below(path);
+fn is_above_one(path: &RepoPath, changes: &[GitChange]) -> bool {
+    let is_below = |change: &GitChange| change.path != *path && change.path.is_at_or_below(path);
     changes.iter().any(|change| change.new.is_some() && is_below(change))
 }
 
-fn look_at(path: &Path) -> Result<HomePath, GitError> {
+fn look_at(path: &Path) -> Result<HomePathState, GitError> {
     let meta = match fs::symlink_metadata(path) {
         Ok(meta) => meta,
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(HomePath::Missing);
+            return Ok(HomePathState::Missing);
         }
         Err(e) => return Err(GitError::io("look at", path)(e)),
     };
     let failed = |e| GitError::io("read", path)(e);
     Ok(if meta.is_dir() {
-        HomePath::Folder
+        HomePathState::Folder
     } else if meta.is_symlink() {
         let target = fs::read_link(path).map_err(failed)?;
         let bytes = target.as_os_str().as_bytes().to_vec();
-        HomePath::File(HomeFile { mode: LINK, bytes })
+        HomePathState::File(HomeArrivalFile { mode: LINK, bytes })
     } else if !meta.is_file() {
         // A socket or a pipe is nobody's commit.
-        HomePath::Folder
+        HomePathState::Folder
     } else {
         let mode = if meta.permissions().mode() & 0o100 == 0 { PLAIN } else { PROGRAM };
-        HomePath::File(HomeFile { mode, bytes: fs::read(path).map_err(failed)? })
+        HomePathState::File(HomeArrivalFile { mode, bytes: fs::read(path).map_err(failed)? })
     })
 }
 
-fn write_file(path: &Path, file: &HomeFile) -> Result<(), GitError> {
+fn write_file(path: &Path, file: &HomeArrivalFile) -> Result<(), GitError> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(GitError::io("make", folder))?;
     }

@@ -1,11 +1,11 @@
 //! Bring an arrival to its end that was killed.
 
 use ralph_core::cycle::{
-    ArrivalIntent, ArrivalLine, ArrivalRecovery, ArrivalWait, HomeHead, KilledArrivalBranch,
-    Record, recover_arrival,
+    ArrivalIntent, ArrivalLine, ArrivalRecovery, ArrivalWait, HomeHead, JournalRecord,
+    KilledArrivalBranch, recover_arrival,
 };
 
-use super::super::{Change, Repo, StaleLock};
+use super::super::{GitChange, Repo, StaleLockRemoval};
 use super::{Arrival, ArrivalError, ArrivalHost, GitError, RepoPath, path_of};
 use crate::crash;
 
@@ -47,7 +47,7 @@ impl Arrival<'_, '_, '_> {
         };
         let tip = self.repo.find_ref(&Repo::tip_ref(&self.line.run))?;
         if tip.is_some_and(|tip| tip.as_str() == replay.tip) {
-            self.record(Record::Replayed(replay))?;
+            self.record(JournalRecord::Replayed(replay))?;
             return Ok(RecoveredArrival::Finished);
         }
         self.wait(ArrivalWait::Interrupted { put_back: Vec::new() })?;
@@ -58,7 +58,7 @@ impl Arrival<'_, '_, '_> {
         &mut self,
         intent: &ArrivalIntent,
     ) -> Result<RecoveredArrival, ArrivalError> {
-        if self.repo.remove_stale_lock()? == StaleLock::Foreign {
+        if self.repo.remove_stale_lock()? == StaleLockRemoval::Foreign {
             return Err(GitError::Locked(self.repo.index_lock()).into());
         }
         self.undo_or_finish(intent)
@@ -117,7 +117,7 @@ impl Arrival<'_, '_, '_> {
     pub(super) fn put_back(
         &self,
         intent: &ArrivalIntent,
-        changes: &[Change],
+        changes: &[GitChange],
         paths: &[String],
     ) -> Result<(), GitError> {
         let paths: Vec<RepoPath> = paths.iter().map(|path| path_of(path)).collect();
@@ -129,10 +129,10 @@ impl Arrival<'_, '_, '_> {
             self.repo.put_files_back(changes, &intent.old, &paths)?;
             crash::point();
         }
-        let ridden = |change: &&Change| {
+        let ridden = |change: &&GitChange| {
             intent.rides.iter().any(|ride| path_of(&ride.file.path) == change.path)
         };
-        let merged: Vec<Change> = changes.iter().filter(|c| !ridden(c)).cloned().collect();
+        let merged: Vec<GitChange> = changes.iter().filter(|c| !ridden(c)).cloned().collect();
         self.repo.put_merged_entries_back(&merged)?;
         crash::point();
         self.repo.put_entries_back(&intent.rides, changes)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use ralph_core::cycle::{
-    ArrivalWait, CommitReplay, LandedCommit, Record, ReplayedCommit, StagedEntry,
+    ArrivalWait, CommitReplay, JournalRecord, LandedCommit, ReplayedCommit, StagedEntry,
 };
 
 use super::super::Repo;
@@ -29,14 +29,14 @@ pub struct LedgerMerge<'m> {
 
 /// The result of the gates on a replayed commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReplayGates {
+pub enum ReplayGateResult {
     Green,
     /// The names of the gates that fail.
     Red(Vec<String>),
 }
 
 /// A commit as it has to be written again.
-struct CommitText {
+struct ReplayCommitText {
     author: [String; 3],
     message: Vec<u8>,
 }
@@ -72,11 +72,11 @@ impl Arrival<'_, '_, '_> {
             commits,
             missing: missing.iter().map(|landed| landed.attempt.clone()).collect(),
         };
-        self.record(Record::ReplayIntent(replay.clone()))?;
+        self.record(JournalRecord::ReplayIntent(replay.clone()))?;
         crash::point();
         self.repo.move_ref(&Repo::tip_ref(&self.line.run), &replay.tip, &replay.old_tip)?;
         crash::point();
-        self.record(Record::Replayed(replay))?;
+        self.record(JournalRecord::Replayed(replay))?;
         Ok(None)
     }
 
@@ -168,8 +168,8 @@ impl Arrival<'_, '_, '_> {
         let Some(commit) = Oid::parse(last.new.as_bytes()) else { return Ok(None) };
         last.gated_before_replay = false;
         Ok(match self.host.gate_replay(&commit)? {
-            ReplayGates::Green => None,
-            ReplayGates::Red(failed) => Some(ArrivalWait::RedGates { failed }),
+            ReplayGateResult::Green => None,
+            ReplayGateResult::Red(failed) => Some(ArrivalWait::RedGates { failed }),
         })
     }
 }
@@ -198,7 +198,7 @@ impl Repo<'_> {
         if before == *tree {
             return Ok(parent.to_owned());
         }
-        let CommitText { author: [name, email, date], message } = self.commit_text(commit)?;
+        let ReplayCommitText { author: [name, email, date], message } = self.commit_text(commit)?;
         let mut args = vec!["-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree.as_str()];
         args.extend(["-p", parent, "-F", "-"]);
         if self.signs_commits()? {
@@ -209,7 +209,7 @@ impl Repo<'_> {
         call.oid().map(|oid| oid.to_string())
     }
 
-    fn commit_text(&self, commit: &str) -> Result<CommitText, GitError> {
+    fn commit_text(&self, commit: &str) -> Result<ReplayCommitText, GitError> {
         let format = "--format=%an%x00%ae%x00%ad%x00%B";
         let args = ["log", "-1", "--no-show-signature", "--encoding=UTF-8", "--date=raw", format];
         let out = self.look(args.into_iter().chain([commit])).ok()?;
@@ -219,7 +219,7 @@ impl Repo<'_> {
         let message = fields.next().unwrap_or_default();
         // The format adds a line end of its own.
         let message = message.strip_suffix(b"\n").unwrap_or(message).to_vec();
-        Ok(CommitText { author: [name, email, format!("@{date}")], message })
+        Ok(ReplayCommitText { author: [name, email, format!("@{date}")], message })
     }
 
     fn signs_commits(&self) -> Result<bool, GitError> {

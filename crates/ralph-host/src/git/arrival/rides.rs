@@ -10,7 +10,7 @@ use std::fs;
 use ralph_core::cycle::{ArrivalWait, RiddenFile, StagedEntry, TakenOverFile};
 
 use super::super::call::nul_fields;
-use super::super::{Change, Repo};
+use super::super::{GitChange, Repo};
 use super::{Arrival, GitError, Oid, RepoPath, path_of};
 use crate::{crash, store};
 
@@ -25,7 +25,7 @@ pub(super) enum ChangeSide {
 }
 
 /// The entry that a path has on one side of a change.
-pub(super) fn entry_on(change: &Change, side: ChangeSide) -> Option<StagedEntry> {
+pub(super) fn entry_on(change: &GitChange, side: ChangeSide) -> Option<StagedEntry> {
     let (mode, object) = match side {
         ChangeSide::Old => (change.old_mode, &change.old),
         ChangeSide::New => (change.new_mode, &change.new),
@@ -45,7 +45,7 @@ impl Arrival<'_, '_, '_> {
     pub(super) fn find_rides(
         &self,
         target: &str,
-        changes: &[Change],
+        changes: &[GitChange],
     ) -> Result<Result<Vec<RiddenFile>, ArrivalWait>, GitError> {
         let touched: BTreeSet<&RepoPath> = changes.iter().map(|change| &change.path).collect();
         let taken = self.taken_over_in(target).iter();
@@ -143,7 +143,7 @@ impl Repo<'_> {
     pub(super) fn put_entries_back(
         &self,
         rides: &[RiddenFile],
-        changes: &[Change],
+        changes: &[GitChange],
     ) -> Result<(), GitError> {
         let mut entries = Vec::new();
         for ride in rides {

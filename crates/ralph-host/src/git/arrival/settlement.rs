@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use ralph_core::cycle::{
-    ArrivalIntent, ArrivalLine, ArrivalWait, ArrivalWay, HomeHead, Record, SettledCommits,
+    ArrivalIntent, ArrivalLine, ArrivalWait, ArrivalWay, HomeHead, JournalRecord, SettledCommits,
     SettlementWay,
 };
 
 use super::super::call::nul_list;
-use super::super::{Change, Repo};
+use super::super::{GitChange, Repo};
 use super::{
     Arrival, ArrivalError, ArrivalHost, ArrivalOutcome, GitError, RepoPath, path_of, path_text,
 };
@@ -66,7 +66,7 @@ impl Arrival<'_, '_, '_> {
         let commit = self.line.tip.clone();
         let branch = self.branch_at()?.map(|at| at.to_string());
         let tip = branch.unwrap_or_else(|| self.line.arrived.clone());
-        self.record(Record::Settled(SettledCommits { way, commit, tip: tip.clone() }))?;
+        self.record(JournalRecord::Settled(SettledCommits { way, commit, tip: tip.clone() }))?;
         crash::point();
         let name = Repo::tip_ref(&self.line.run);
         self.repo.arrival_call(["update-ref", &name, &tip]).ok()?;
@@ -82,12 +82,12 @@ impl Arrival<'_, '_, '_> {
         };
         let ridden: BTreeSet<RepoPath> =
             rides.iter().map(|ride| path_of(&ride.file.path)).collect();
-        let changes: Vec<Change> =
+        let changes: Vec<GitChange> =
             changes.into_iter().filter(|change| !ridden.contains(&change.path)).collect();
         if let Some(wait) = self.not_ready_for_files(&changes)? {
             return self.wait(wait);
         }
-        self.record(Record::ArrivalIntent(ArrivalIntent {
+        self.record(JournalRecord::ArrivalIntent(ArrivalIntent {
             way: ArrivalWay::FilesOnly,
             old,
             new: new.clone(),
@@ -107,7 +107,7 @@ impl Arrival<'_, '_, '_> {
     }
 
     /// Home as it has to be before files are written to it.
-    fn not_ready_for_files(&self, changes: &[Change]) -> Result<Option<ArrivalWait>, GitError> {
+    fn not_ready_for_files(&self, changes: &[GitChange]) -> Result<Option<ArrivalWait>, GitError> {
         let at_arrived = self.branch_at()?.is_some_and(|at| at.as_str() == self.line.arrived);
         if !at_arrived {
             return Ok(Some(ArrivalWait::HomeMoved));
@@ -130,7 +130,7 @@ impl Arrival<'_, '_, '_> {
 
 impl Repo<'_> {
     /// Files and folders of the person where new files would be.
-    fn paths_in_the_way(&self, changes: &[Change]) -> Vec<RepoPath> {
+    fn paths_in_the_way(&self, changes: &[GitChange]) -> Vec<RepoPath> {
         let goes: BTreeSet<&RepoPath> =
             changes.iter().filter(|c| c.old.is_some()).map(|c| &c.path).collect();
         let added = changes.iter().filter(|c| c.new.is_some()).map(|c| &c.path);
@@ -170,7 +170,7 @@ impl Repo<'_> {
     }
 
     /// Check files of a commit out where nothing is. Git does not write over anything here.
-    fn write_new_files(&self, changes: &[Change], new: &str) -> Result<(), GitError> {
+    fn write_new_files(&self, changes: &[GitChange], new: &str) -> Result<(), GitError> {
         let paths: Vec<&RepoPath> =
             changes.iter().filter(|c| c.new.is_some()).map(|c| &c.path).collect();
         if paths.is_empty() {

@@ -5,25 +5,25 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use ralph_core::backend::{Ending, Supports};
-use ralph_core::choice::Asked;
+use ralph_core::backend::{BackendFeatures, ProcessEnding};
+use ralph_core::choice::RequestedBackend;
 use ralph_core::config::{BackendKind, Config};
-use ralph_host::choice::{self, Chosen, Place};
-use ralph_host::proc::{Bounds, Job, Line, Runner, Step};
+use ralph_host::choice::{self, ChosenBackend, ProgramSearchPaths};
+use ralph_host::proc::{Job, JobBounds, JobOutputLine, JobRunner, WatchDecision};
 use serde_json::{Value, json};
 
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// A program that takes longer than this to tell its version does not tell it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Facts about one backend for the list.
-pub(crate) struct Known {
+pub(crate) struct BackendListing {
     /// Name in the configuration.
     pub(crate) name: String,
     /// Or why it cannot be used.
-    pub(crate) chosen: Result<Chosen, String>,
+    pub(crate) chosen: Result<ChosenBackend, String>,
     /// Path of the program, if it is installed.
     pub(crate) program: Option<std::path::PathBuf>,
     /// Version that the program reports.
@@ -31,8 +31,11 @@ pub(crate) struct Known {
 }
 
 /// Return every backend that is built in or configured, with what is installed of it.
-pub(crate) fn known_backends(config: &Config, place: Place<'_>) -> Vec<Known> {
-    let runner = Runner::new(format!("backends-{}", std::process::id()));
+pub(crate) fn known_backends(
+    config: &Config,
+    place: ProgramSearchPaths<'_>,
+) -> Vec<BackendListing> {
+    let runner = JobRunner::new(format!("backends-{}", std::process::id()));
     let names = choice::names(config);
     // Some programs take seconds to tell their version, so all are asked at once.
     thread::scope(|scope| {
@@ -42,15 +45,19 @@ pub(crate) fn known_backends(config: &Config, place: Place<'_>) -> Vec<Known> {
     })
 }
 
-pub(super) fn run(config: &Config, place: Place<'_>, render: Render) -> Result<(), CommandError> {
+pub(super) fn run(
+    config: &Config,
+    place: ProgramSearchPaths<'_>,
+    render: OutputMode,
+) -> Result<(), CommandError> {
     let all = known_backends(config, place);
-    let default = choice::choose(config, Asked::default(), place);
+    let default = choice::choose(config, RequestedBackend::default(), place);
     match render {
-        Render::Json => {
+        OutputMode::Json => {
             let default = default.as_ref().ok().map(|chosen| chosen.name.as_str());
             out::json(&all.iter().map(|one| as_json(one, default)).collect::<Vec<_>>())
         }
-        Render::People => {
+        OutputMode::People => {
             out::print_table(&table(&all))?;
             out::line("")?;
             match default {
@@ -70,32 +77,42 @@ pub(super) fn run(config: &Config, place: Place<'_>, render: Render) -> Result<(
     }
 }
 
-fn look(config: &Config, name: &str, place: Place<'_>, runner: &Runner) -> Known {
+fn look(
+    config: &Config,
+    name: &str,
+    place: ProgramSearchPaths<'_>,
+    runner: &JobRunner,
+) -> BackendListing {
     let chosen = choice::named(config, name, place).map_err(|error| error.to_string());
     let program = chosen.as_ref().ok().and_then(|chosen| chosen.found(place));
     let version = match (&chosen, &program) {
         (Ok(chosen), Some(program)) => version(chosen, program, place, runner),
         _ => None,
     };
-    Known { name: name.to_owned(), chosen, program, version }
+    BackendListing { name: name.to_owned(), chosen, program, version }
 }
 
 /// Ask the program for its version. Only programs that ralph knows are asked, because any other program
 /// may do anything when it is started.
-fn version(chosen: &Chosen, program: &Path, place: Place<'_>, runner: &Runner) -> Option<String> {
+fn version(
+    chosen: &ChosenBackend,
+    program: &Path,
+    place: ProgramSearchPaths<'_>,
+    runner: &JobRunner,
+) -> Option<String> {
     match chosen.kind {
         BackendKind::Sim => return Some(env!("CARGO_PKG_VERSION").to_owned()),
         BackendKind::Command | BackendKind::Acp => return None,
         _ => {}
     }
     let mut job = Job::new(OsString::from(program), place.root).args(["--version"]);
-    job.bounds = Bounds { timeout: Some(PATIENCE), ..Bounds::default() };
+    job.bounds = JobBounds { timeout: Some(PATIENCE), ..JobBounds::default() };
     let mut told = None;
-    let ran = runner.run(&job, &mut |line: Line<'_>| {
+    let ran = runner.run(&job, &mut |line: JobOutputLine<'_>| {
         told = told.take().or_else(|| version_in(&String::from_utf8_lossy(line.bytes)));
-        Step::Continue
+        WatchDecision::Continue
     });
-    ran.ok().filter(|finished| finished.exit.ending == Ending::Code(0)).and(told)
+    ran.ok().filter(|finished| finished.exit.ending == ProcessEnding::Code(0)).and(told)
 }
 
 /// The first word that looks like a version.
@@ -108,7 +125,7 @@ fn version_in(line: &str) -> Option<String> {
 }
 
 /// Return the abilities of a backend, in the order of the columns.
-fn abilities(can: &Supports) -> [(&'static str, bool); 8] {
+fn abilities(can: &BackendFeatures) -> [(&'static str, bool); 8] {
     [
         ("schema", can.schema),
         ("resume", can.resume),
@@ -121,7 +138,7 @@ fn abilities(can: &Supports) -> [(&'static str, bool); 8] {
     ]
 }
 
-fn login(one: &Known) -> &'static str {
+fn login(one: &BackendListing) -> &'static str {
     match (&one.chosen, &one.program) {
         (Ok(chosen), Some(_)) if chosen.kind == BackendKind::Sim => "not needed",
         (Ok(_), Some(_)) => "unknown",
@@ -129,7 +146,7 @@ fn login(one: &Known) -> &'static str {
     }
 }
 
-fn table(all: &[Known]) -> Vec<Vec<String>> {
+fn table(all: &[BackendListing]) -> Vec<Vec<String>> {
     let heading = "NAME VERSION LOGIN SCHEMA RESUME COST CONTEXT MCP TURNS BUDGET COMPACT";
     let mut rows = vec![heading.split(' ').map(str::to_owned).collect()];
     for one in all {
@@ -153,7 +170,7 @@ fn table(all: &[Known]) -> Vec<Vec<String>> {
     rows
 }
 
-fn as_json(one: &Known, default: Option<&str>) -> Value {
+fn as_json(one: &BackendListing, default: Option<&str>) -> Value {
     let mut value = json!({
         "name": one.name,
         "default": default == Some(&one.name),

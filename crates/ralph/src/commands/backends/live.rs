@@ -5,13 +5,13 @@
 
 use std::path::Path;
 
-use ralph_core::backend::{Event, LimitStatus, RateLimit, Stop, ToolStatus};
-use ralph_core::limits::Decision;
+use ralph_core::backend::{BackendEvent, LimitStatus, RateLimit, StopCause, ToolStatus};
+use ralph_core::limits::MonitorAction;
 use ralph_face::tool_words;
-use ralph_host::backends::Heard;
+use ralph_host::backends::BackendNotice;
 use ralph_host::clock::Clock;
 
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Width of the first column, in characters.
 const WORD: usize = 9;
@@ -23,8 +23,8 @@ const LONGEST: usize = 4000;
 const SHORT: usize = 160;
 
 /// Live view of one run of a backend.
-pub(super) struct Live {
-    render: Render,
+pub(super) struct BackendLiveView {
+    render: OutputMode,
     clock: Clock,
     /// Working directory of the backend, with a slash at the end. It is left out of shown paths.
     here: String,
@@ -34,9 +34,9 @@ pub(super) struct Live {
     speaking: Option<&'static str>,
 }
 
-impl Live {
+impl BackendLiveView {
     /// In JSON mode everything here goes to standard error.
-    pub(super) fn new(render: Render, clock: Clock, here: &Path) -> Self {
+    pub(super) fn new(render: OutputMode, clock: Clock, here: &Path) -> Self {
         let here = format!("{}/", here.display());
         Self { render, clock, here, pending: None, speaking: None }
     }
@@ -50,20 +50,22 @@ impl Live {
     }
 
     /// Show this, if it says something to people.
-    pub(super) fn hear(&mut self, heard: Heard<'_>) {
+    pub(super) fn hear(&mut self, heard: BackendNotice<'_>) {
         match heard {
-            Heard::Event(Event::Text(text)) => self.speak("says", text),
-            Heard::Event(Event::Thinking(text)) => self.speak("thinks", text),
+            BackendNotice::Event(BackendEvent::Text(text)) => self.speak("says", text),
+            BackendNotice::Event(BackendEvent::Thinking(text)) => self.speak("thinks", text),
             // Numbers come between the pieces of a text.
-            Heard::Event(Event::Usage(_) | Event::Cost(_) | Event::Unknown(_)) => {}
-            Heard::Event(event) => {
+            BackendNotice::Event(
+                BackendEvent::Usage(_) | BackendEvent::Cost(_) | BackendEvent::Unknown(_),
+            ) => {}
+            BackendNotice::Event(event) => {
                 self.flush();
                 if let Some((word, text)) = describe(event, &self.clock) {
                     self.print(word, &text.replace(&self.here, ""));
                 }
             }
-            Heard::Started | Heard::Tick => {}
-            Heard::Decision(decision) => {
+            BackendNotice::Started | BackendNotice::Tick => {}
+            BackendNotice::Decision(decision) => {
                 self.flush();
                 self.print("ralph", &decided(decision));
             }
@@ -109,9 +111,9 @@ impl Live {
     fn show(&self, word: &str, text: &str) {
         let line = format!("{word:WORD$}{text}");
         match self.render {
-            Render::Json => out::note(line.trim_end()),
+            OutputMode::Json => out::note(line.trim_end()),
             // A reader that went away does not end the run.
-            Render::People => drop(out::line(line.trim_end())),
+            OutputMode::People => drop(out::line(line.trim_end())),
         }
     }
 }
@@ -123,45 +125,47 @@ fn push(line: &mut String, more: &str) {
     }
 }
 
-fn describe(event: &Event, clock: &Clock) -> Option<(&'static str, String)> {
+fn describe(event: &BackendEvent, clock: &Clock) -> Option<(&'static str, String)> {
     Some(match event {
-        Event::Started { model: Some(model), .. } => ("model", model.clone()),
-        Event::ToolCall { name, input, .. } => ("tool", tool_words(name, input, None)),
-        Event::ToolResult { status: ToolStatus::Ok, text, .. } => ("ok", first_line(text)),
-        Event::ToolResult { status: ToolStatus::Failed, text, .. } => ("failed", first_line(text)),
-        Event::RateLimit(limit) => ("limit", limited(limit, clock)),
-        Event::Retry { attempt, of, delay_ms, reason } => {
+        BackendEvent::Started { model: Some(model), .. } => ("model", model.clone()),
+        BackendEvent::ToolCall { name, input, .. } => ("tool", tool_words(name, input, None)),
+        BackendEvent::ToolResult { status: ToolStatus::Ok, text, .. } => ("ok", first_line(text)),
+        BackendEvent::ToolResult { status: ToolStatus::Failed, text, .. } => {
+            ("failed", first_line(text))
+        }
+        BackendEvent::RateLimit(limit) => ("limit", limited(limit, clock)),
+        BackendEvent::Retry { attempt, of, delay_ms, reason } => {
             let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
             let wait = delay_ms.map(|ms| format!(", in {}", seconds(ms))).unwrap_or_default();
             ("retry", format!("{attempt}{of}{wait}: {}", first_line(reason)))
         }
-        Event::Compacted { before, after, .. } => {
+        BackendEvent::Compacted { before, after, .. } => {
             let tokens = |n: &Option<u64>| n.map_or("unknown".to_owned(), |n| n.to_string());
             ("compact", format!("from {} to {} tokens", tokens(before), tokens(after)))
         }
-        Event::CompactionFailed(why) => ("compact", format!("failed: {}", first_line(why))),
-        Event::Denied { tool, reason: Some(reason) } => {
+        BackendEvent::CompactionFailed(why) => ("compact", format!("failed: {}", first_line(why))),
+        BackendEvent::Denied { tool, reason: Some(reason) } => {
             ("denied", format!("{tool}: {}", first_line(reason)))
         }
-        Event::Denied { tool, reason: None } => ("denied", tool.clone()),
+        BackendEvent::Denied { tool, reason: None } => ("denied", tool.clone()),
         _ => return None,
     })
 }
 
-fn decided(decision: &Decision) -> String {
+fn decided(decision: &MonitorAction) -> String {
     match decision {
-        Decision::Warn(text) => text.trim_start_matches("[RALPH] ").to_owned(),
-        Decision::Compact => {
+        MonitorAction::Warn(text) => text.trim_start_matches("[RALPH] ").to_owned(),
+        MonitorAction::Compact => {
             "the context should be compacted; that is left to the program here".to_owned()
         }
-        Decision::Stop(stop) => {
+        MonitorAction::Stop(stop) => {
             let why = match stop {
-                Stop::Timeout => "it takes too long",
-                Stop::Idle => "it has fallen silent",
-                Stop::Cancelled => "as asked",
-                Stop::ContextFull => "its context is full",
-                Stop::Budget => "the money is used up",
-                Stop::Lingered => "it has finished and does not exit",
+                StopCause::Timeout => "it takes too long",
+                StopCause::Idle => "it has fallen silent",
+                StopCause::Cancelled => "as asked",
+                StopCause::ContextFull => "its context is full",
+                StopCause::Budget => "the money is used up",
+                StopCause::Lingered => "it has finished and does not exit",
             };
             format!("ending it: {why}")
         }

@@ -5,7 +5,7 @@ mod live;
 mod report;
 mod trial;
 
-pub(crate) use list::{Known, known_backends};
+pub(crate) use list::{BackendListing, known_backends};
 
 use std::num::NonZeroU32;
 use std::process::ExitCode;
@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use ralph_core::config::parse_duration;
-use ralph_host::config_load::ProjectText;
+use ralph_host::config_load::ProjectConfigText;
 
 use crate::args::OutputArgs;
-use crate::commands::permit::Access;
-use crate::context::Context;
+use crate::commands::permit::CommandAccess;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out;
 
@@ -39,14 +39,14 @@ pub(crate) struct BackendsArgs {
     #[command(flatten)]
     output: OutputArgs,
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<BackendsAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum BackendsAction {
     /// Show which backends are installed and what each can do by itself (the default)
     List,
-    Try(TryArgs),
+    Try(BackendTryArgs),
 }
 
 /// Run one backend once in this directory, and show what it does
@@ -61,7 +61,7 @@ enum Action {
 ///   ralph backends try sim "say hello" --json
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment, allow_missing_positional = true)]
-struct TryArgs {
+struct BackendTryArgs {
     /// The backend to run [default: the configured one, else the first one installed]
     name: Option<String>,
     /// The prompt for the backend, in quotes
@@ -84,23 +84,23 @@ struct TryArgs {
 }
 
 impl BackendsArgs {
-    pub(crate) fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> CommandAccess {
         match self.action {
-            None | Some(Action::List) => Access::Look,
-            Some(Action::Try(_)) => Access::Decide,
+            None | Some(BackendsAction::List) => CommandAccess::Look,
+            Some(BackendsAction::Try(_)) => CommandAccess::Decide,
         }
     }
 }
 
-pub(crate) fn run(context: &Context, args: &BackendsArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &BackendsArgs) -> Result<ExitCode, CommandError> {
     let render = args.output.render();
-    let sources = context.config_sources(ProjectText::OnDisk)?;
+    let sources = context.config_sources(ProjectConfigText::OnDisk)?;
     let resolved = sources.without_plan()?;
     resolved.warnings.iter().for_each(out::warn);
     let place = context.place();
     match &args.action {
-        None | Some(Action::List) => list::run(&resolved.config, place, render)?,
-        Some(Action::Try(args)) => {
+        None | Some(BackendsAction::List) => list::run(&resolved.config, place, render)?,
+        Some(BackendsAction::Try(args)) => {
             return trial::run(context, resolved.config, place, args, render);
         }
     }

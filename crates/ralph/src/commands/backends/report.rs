@@ -2,30 +2,30 @@
 
 use std::process::ExitCode;
 
-use ralph_core::backend::{Outcome, cost};
-use ralph_host::backends::RunReport;
-use ralph_host::choice::Chosen;
+use ralph_core::backend::{BackendOutcome, cost};
+use ralph_host::backends::BackendRunReport;
+use ralph_host::choice::ChosenBackend;
 use serde_json::{Value, json};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// A backend that did not do what it was asked to.
 const NOT_DONE: u8 = 3;
 
 pub(super) fn print(
-    context: &Context,
-    chosen: &Chosen,
-    report: &RunReport,
-    render: Render,
+    context: &CommandContext,
+    chosen: &ChosenBackend,
+    report: &BackendRunReport,
+    render: OutputMode,
 ) -> Result<ExitCode, CommandError> {
     if let Some(error) = &report.finished.log_error {
         out::warn(format!("the log is not complete: {error}"));
     }
     match render {
-        Render::Json => out::json(&as_json(context, chosen, report))?,
-        Render::People => {
+        OutputMode::Json => out::json(&as_json(context, chosen, report))?,
+        OutputMode::People => {
             if report.events > 0 {
                 out::line("")?;
             }
@@ -36,24 +36,28 @@ pub(super) fn print(
         }
     }
     Ok(match report.outcome {
-        Outcome::Success => ExitCode::SUCCESS,
+        BackendOutcome::Success => ExitCode::SUCCESS,
         _ => ExitCode::from(NOT_DONE),
     })
 }
 
-fn resets_at(report: &RunReport) -> Option<i64> {
+fn resets_at(report: &BackendRunReport) -> Option<i64> {
     match report.outcome {
-        Outcome::RateLimit { resets_at, .. } => resets_at,
+        BackendOutcome::RateLimit { resets_at, .. } => resets_at,
         _ => None,
     }
 }
 
 /// Return the path of the log; `None` when no log was written.
-fn log(context: &Context, report: &RunReport) -> Option<String> {
+fn log(context: &CommandContext, report: &BackendRunReport) -> Option<String> {
     report.log.as_deref().filter(|log| log.exists()).map(|log| context.show(log))
 }
 
-fn rows(context: &Context, chosen: &Chosen, report: &RunReport) -> Vec<Vec<String>> {
+fn rows(
+    context: &CommandContext,
+    chosen: &ChosenBackend,
+    report: &BackendRunReport,
+) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut row = |label: &str, text: String| {
         rows.push(vec![label.to_owned(), out::clip(&text, 400)]);
@@ -65,7 +69,7 @@ fn rows(context: &Context, chosen: &Chosen, report: &RunReport) -> Vec<Vec<Strin
     if let Some(when) = resets_at(report).and_then(|at| context.clock().on_the_wall(at)) {
         row("Resets:", when);
     }
-    if matches!(report.outcome, Outcome::NotInstalled) {
+    if matches!(report.outcome, BackendOutcome::NotInstalled) {
         return rows;
     }
     let unknown = || "unknown".to_owned();
@@ -90,7 +94,7 @@ fn rows(context: &Context, chosen: &Chosen, report: &RunReport) -> Vec<Vec<Strin
     rows
 }
 
-fn tokens(report: &RunReport) -> String {
+fn tokens(report: &BackendRunReport) -> String {
     let (Some(input), Some(output)) = (report.spent.input, report.spent.output) else {
         return "unknown".to_owned();
     };
@@ -102,7 +106,7 @@ fn tokens(report: &RunReport) -> String {
     }
 }
 
-fn context_use(report: &RunReport) -> String {
+fn context_use(report: &BackendRunReport) -> String {
     let Some(context) = report.context else { return "unknown".to_owned() };
     match context.window {
         Some(window) if window > 0 => {
@@ -116,7 +120,7 @@ fn context_use(report: &RunReport) -> String {
     }
 }
 
-fn as_json(context: &Context, chosen: &Chosen, report: &RunReport) -> Value {
+fn as_json(context: &CommandContext, chosen: &ChosenBackend, report: &BackendRunReport) -> Value {
     let spent = report.spent;
     json!({
         "backend": chosen.name,

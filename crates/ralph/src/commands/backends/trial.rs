@@ -3,28 +3,28 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ralph_core::backend::{Permissions, Request, Session};
-use ralph_core::choice::Asked;
+use ralph_core::backend::{BackendPermissions, BackendRequest, SessionStart};
+use ralph_core::choice::RequestedBackend;
 use ralph_core::config::{Config, Dollars, render_duration};
-use ralph_core::limits::{Limits, Monitor};
-use ralph_host::backends::{Call, OnCompact, RunReport, run_backend};
-use ralph_host::choice::{self, ChoiceError, Chosen, Place};
-use ralph_host::drive::{LogOf, prune_logs};
-use ralph_host::proc::{Bounds, Cancel, Interrupt, Runner};
+use ralph_core::limits::{BackendRunLimits, LimitMonitor};
+use ralph_host::backends::{BackendCall, BackendRunReport, FullContextPolicy, run_backend};
+use ralph_host::choice::{self, BackendChoiceError, ChosenBackend, ProgramSearchPaths};
+use ralph_host::drive::{LogSubject, prune_logs};
+use ralph_host::proc::{CancelToken, InterruptListener, JobBounds, JobRunner};
 use ralph_host::redaction::hide_secrets_of;
 
-use super::live::Live;
-use super::{TryArgs, report};
-use crate::context::Context;
+use super::live::BackendLiveView;
+use super::{BackendTryArgs, report};
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 pub(super) fn run(
-    context: &Context,
+    context: &CommandContext,
     mut config: Config,
-    place: Place<'_>,
-    args: &TryArgs,
-    render: Render,
+    place: ProgramSearchPaths<'_>,
+    args: &BackendTryArgs,
+    render: OutputMode,
 ) -> Result<ExitCode, CommandError> {
     if std::env::var_os("RALPH_ATTEMPT").is_some() {
         return Err(CommandError::new(
@@ -33,7 +33,7 @@ pub(super) fn run(
     }
     config.allow_unknown_cost |= args.allow_unknown_cost;
     check_words(&config, args)?;
-    let asked = Asked { backend: args.name.as_deref(), model: args.model.as_deref() };
+    let asked = RequestedBackend { backend: args.name.as_deref(), model: args.model.as_deref() };
     let chosen = choice::choose(&config, asked, place).map_err(explain)?;
     chosen.check_cost(&config)?;
     if args.max_turns.is_some() && !chosen.driver.supports().max_turns {
@@ -42,8 +42,8 @@ pub(super) fn run(
             chosen.name
         ));
     }
-    let cancel = Cancel::default();
-    let interrupt = Interrupt::cancels(&cancel)
+    let cancel = CancelToken::default();
+    let interrupt = InterruptListener::cancels(&cancel)
         .map_err(|e| CommandError::new(format!("cannot listen for Ctrl-C: {e}")))?;
     let mut report = call(context, &config, place, args, &chosen, cancel, render)?;
     report.find_reset(&context.clock());
@@ -52,7 +52,7 @@ pub(super) fn run(
 }
 
 /// Refuse an empty prompt, and a backend's name in the place of the prompt.
-fn check_words(config: &Config, args: &TryArgs) -> Result<(), CommandError> {
+fn check_words(config: &Config, args: &BackendTryArgs) -> Result<(), CommandError> {
     if args.prompt.trim().is_empty() {
         return Err(CommandError::usage("the prompt is empty")
             .hint("for example: ralph backends try \"say hello\""));
@@ -65,12 +65,12 @@ fn check_words(config: &Config, args: &TryArgs) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn explain(error: ChoiceError) -> CommandError {
+fn explain(error: BackendChoiceError) -> CommandError {
     let hint = match error {
-        ChoiceError::Unknown { near: None, .. } => {
+        BackendChoiceError::Unknown { near: None, .. } => {
             Some("a prompt of several words needs quotes: ralph backends try \"say hello\"")
         }
-        ChoiceError::NoneInstalled => {
+        BackendChoiceError::NoneInstalled => {
             Some("`ralph backends try sim \"say hello\"` works without any")
         }
         _ => None,
@@ -79,27 +79,27 @@ fn explain(error: ChoiceError) -> CommandError {
 }
 
 fn call(
-    context: &Context,
+    context: &CommandContext,
     config: &Config,
-    place: Place<'_>,
-    args: &TryArgs,
-    chosen: &Chosen,
-    cancel: Cancel,
-    render: Render,
-) -> Result<RunReport, CommandError> {
+    place: ProgramSearchPaths<'_>,
+    args: &BackendTryArgs,
+    chosen: &ChosenBackend,
+    cancel: CancelToken,
+    render: OutputMode,
+) -> Result<BackendRunReport, CommandError> {
     let permissions = match (args.read_only, config.skip_permissions) {
-        (true, _) => Permissions::ReadOnly,
-        (false, true) => Permissions::Bypass,
-        (false, false) => Permissions::Default,
+        (true, _) => BackendPermissions::ReadOnly,
+        (false, true) => BackendPermissions::Bypass,
+        (false, false) => BackendPermissions::Default,
     };
     let log = log_file(context, &chosen.name);
-    let call = Call {
+    let call = BackendCall {
         driver: &*chosen.driver,
         program: Some(&chosen.program),
         args: &chosen.args,
         env: &[],
         surroundings: &[],
-        request: Request {
+        request: BackendRequest {
             prompt: &args.prompt,
             system: None,
             model: chosen.model.as_deref(),
@@ -107,7 +107,7 @@ fn call(
             permissions,
             mcp: None,
             schema: None,
-            session: Session::New,
+            session: SessionStart::New,
             budget: config.limits.max_cost.map(Dollars::get),
             scratch: "",
             as_root: choice::is_root(),
@@ -115,31 +115,31 @@ fn call(
         cwd: place.cwd,
         scratch: &context.project.state_dir(),
         log: Some(&log),
-        on_compact: OnCompact::GoOn,
-        bounds: Bounds::default(),
+        on_compact: FullContextPolicy::GoOn,
+        bounds: JobBounds::default(),
         cancel,
     };
     let timeout = args.timeout.unwrap_or_else(|| config.limits.build_timeout());
-    let mut live = Live::new(render, context.clock(), place.cwd);
+    let mut live = BackendLiveView::new(render, context.clock(), place.cwd);
     if chosen.found(place).is_some() {
         live.start(&format!("{}, at most {}", chosen.name, render_duration(timeout)));
     }
-    let limits = Limits::of(&config.limits, timeout);
-    let mut monitor = Monitor::new(limits).priced(chosen.settings.prices.clone());
-    let runner = Runner::new(format!("try-{}", std::process::id()));
+    let limits = BackendRunLimits::of(&config.limits, timeout);
+    let mut monitor = LimitMonitor::new(limits).priced(chosen.settings.prices.clone());
+    let runner = JobRunner::new(format!("try-{}", std::process::id()));
     hide_secrets_of(config);
     runner.keep_of_logs(config.limits.max_log.get());
     let report = run_backend(&runner, &call, &mut monitor, &mut |heard| live.hear(heard));
     live.end();
-    prune_logs(&context.project.logs_dir(), LogOf::Trial, config.retention.logs.get());
+    prune_logs(&context.project.logs_dir(), LogSubject::Trial, config.retention.logs.get());
     Ok(report?)
 }
 
 /// Return the path of the log, for example
 /// `build/ralph-logs/try-codex-20250120-103000-x1y2.log`.
-fn log_file(context: &Context, backend: &str) -> PathBuf {
+fn log_file(context: &CommandContext, backend: &str) -> PathBuf {
     let stamp = context.now().replace(['-', ':', 'Z'], "").replace('T', "-");
     let word = context.random()();
-    let kind = LogOf::Trial.prefix();
+    let kind = LogSubject::Trial.prefix();
     context.project.logs_dir().join(format!("{kind}{backend}-{stamp}-{word}.log"))
 }

@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::thread;
 use std::time::Duration;
 
-use ralph_host::proc::{Cancel, Interrupt, open_in_browser};
-use ralph_web::{Options, Remote, Server};
+use ralph_host::proc::{CancelToken, InterruptListener, open_in_browser};
+use ralph_web::{RemoteAccess, ServerOptions, WebServer};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out;
 
@@ -18,23 +18,23 @@ const MOMENT: Duration = Duration::from_secs(3);
 const NAP: Duration = Duration::from_millis(100);
 
 /// Dashboard that the demo serves until the user stops it.
-pub(super) struct Page {
+pub(super) struct DemoDashboard {
     link: String,
 }
 
-impl Page {
+impl DemoDashboard {
     /// Serve the dashboard of this project from now on, and show it where there is somebody to see it.
-    pub(super) fn open(context: &Context) -> Result<Self, CommandError> {
-        let options = Options {
+    pub(super) fn open(context: &CommandContext) -> Result<Self, CommandError> {
+        let options = ServerOptions {
             bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
             port: 0,
-            remote: Remote::Refuse,
+            remote: RemoteAccess::Refuse,
             plan: None,
             new_token: true,
         };
         let (project, env) = (context.project.clone(), std::env::vars_os().collect());
         let (clock, ids) = (context.clock(), context.ids());
-        let server = Server::bind(project, context.store(), clock, ids, env, options)?;
+        let server = WebServer::bind(project, context.store(), clock, ids, env, options)?;
         let (link, door) = (server.link(), server.door()?);
         thread::Builder::new()
             .name("demo-web".into())
@@ -54,7 +54,7 @@ impl Page {
 
     pub(super) fn until_told(&self) -> Result<(), CommandError> {
         // The loop is over, and with it its own way to hear signals.
-        let stop = Interrupt::cancels(&Cancel::default())
+        let stop = InterruptListener::cancels(&CancelToken::default())
             .map_err(|e| CommandError::new(format!("cannot listen for signals: {e}")))?;
         out::line(format!("\nThe dashboard is at {}\nCtrl-C ends it.", self.link))?;
         while stop.exit_code().is_none() {

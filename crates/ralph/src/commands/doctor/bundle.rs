@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::dashboard::redact::Redactor;
-use ralph_core::doctor::Report;
-use ralph_core::doctor::bundle::{self, Section};
+use ralph_core::doctor::DoctorReport;
+use ralph_core::doctor::bundle::{self, BundleSection};
 use ralph_host::config_load::user_file;
 use ralph_host::store::{self, journal_file};
 
-use super::look::Look;
+use super::look::DoctorContext;
 use super::report;
 use crate::error::CommandError;
 
@@ -21,13 +21,13 @@ const NAMES: usize = 50;
 
 /// Whether what a backend was told is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Prompts {
+pub(super) enum BundledPrompts {
     None,
     Last,
 }
 
 #[derive(serde::Serialize)]
-pub(super) struct Written {
+pub(super) struct WrittenBundle {
     pub(super) file: String,
     /// Title and size of each section.
     pub(super) parts: Vec<String>,
@@ -38,35 +38,35 @@ A report of `ralph doctor --bundle`. Secrets that ralph knows are replaced by [h
 source code in it, no specs and no plan; prompts only where --with-prompts asked for the last one.";
 
 pub(super) fn write(
-    look: &Look<'_>,
-    report: &Report,
+    look: &DoctorContext<'_>,
+    report: &DoctorReport,
     file: &Path,
-    prompts: Prompts,
-) -> Result<Written, CommandError> {
+    prompts: BundledPrompts,
+) -> Result<WrittenBundle, CommandError> {
     let shown = look.context.show(file);
     if file.symlink_metadata().is_ok() {
         return Err(CommandError::new(format!("{shown} is there already"))
             .hint("name a file that is not there yet"));
     }
-    let sections = Maker::new(look).sections(report, prompts);
+    let sections = BundleWriter::new(look).sections(report, prompts);
     let text = bundle::text(HEAD, &sections);
     store::put_private(file, text.as_bytes())?;
-    let size = |section: &Section| match section.text.lines().count() {
+    let size = |section: &BundleSection| match section.text.lines().count() {
         1 => "1 line".to_owned(),
         n => format!("{n} lines"),
     };
     let parts = sections.iter().map(|s| format!("{} ({})", s.title, size(s))).collect();
-    Ok(Written { file: shown, parts })
+    Ok(WrittenBundle { file: shown, parts })
 }
 
-struct Maker<'a> {
-    look: &'a Look<'a>,
+struct BundleWriter<'a> {
+    look: &'a DoctorContext<'a>,
     redactor: Redactor,
     home: Option<String>,
 }
 
-impl<'a> Maker<'a> {
-    fn new(look: &'a Look<'a>) -> Self {
+impl<'a> BundleWriter<'a> {
+    fn new(look: &'a DoctorContext<'a>) -> Self {
         let variables: Vec<(String, String)> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
@@ -77,7 +77,7 @@ impl<'a> Maker<'a> {
         Self { look, redactor: Redactor::new(&patterns), home }
     }
 
-    fn sections(&self, report: &Report, prompts: Prompts) -> Vec<Section> {
+    fn sections(&self, report: &DoctorReport, prompts: BundledPrompts) -> Vec<BundleSection> {
         let project = &self.look.context.project;
         let root = project.root();
         let mut all = vec![self.section("versions", &self.versions())];
@@ -97,7 +97,7 @@ impl<'a> Maker<'a> {
         let agent = agent.and_then(|path| tail(path));
         all.extend(agent.map(|text| self.section("log of the agent loop", &text)));
         all.push(self.section("names of logs (their text stays here)", &names(&logs)));
-        if prompts == Prompts::Last {
+        if prompts == BundledPrompts::Last {
             let prompt = logs.iter().find(|path| ends(path, ".prompt.md"));
             let text = prompt.and_then(|path| read(path));
             all.extend(text.map(|text| self.section("the last prompt", &text)));
@@ -105,13 +105,13 @@ impl<'a> Maker<'a> {
         all
     }
 
-    fn section(&self, title: &str, text: &str) -> Section {
+    fn section(&self, title: &str, text: &str) -> BundleSection {
         // Whose machine it is, is nobody's business.
         let text = match &self.home {
             Some(home) => text.replace(home.as_str(), "~"),
             None => text.to_owned(),
         };
-        Section::new(title, &text, &self.redactor)
+        BundleSection::new(title, &text, &self.redactor)
     }
 
     fn versions(&self) -> String {
@@ -128,7 +128,7 @@ impl<'a> Maker<'a> {
     }
 
     /// The last records, field by field: tasks, gate output and answers stay here.
-    fn journal(&self) -> Option<Section> {
+    fn journal(&self) -> Option<BundleSection> {
         let text = read(&journal_file(&self.look.context.project.state_dir()))?;
         let lines: Vec<&str> = text.lines().collect();
         let from = lines.len().saturating_sub(RECORDS);

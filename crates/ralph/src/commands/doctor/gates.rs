@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use ralph_core::doctor::{self, Area, Finding, State};
-use ralph_core::format::Format;
+use ralph_core::doctor::{self, DoctorFinding, FindingArea, FindingState};
+use ralph_core::format::PlanFormat;
 use ralph_core::gate::{self, Gate, GateRunResult};
 use ralph_core::plan::Plan;
-use ralph_host::gates::{GateRun, run_gate};
-use ralph_host::proc::{Bounds, Cancel, Runner, Scratch};
+use ralph_host::gates::{GatePassSettings, run_gate};
+use ralph_host::proc::{CancelToken, JobBounds, JobRunner, ScratchDirectory};
 use ralph_host::store::RunLock;
 
-use super::look::Look;
+use super::look::DoctorContext;
 use crate::args::PlanArgs;
 use crate::commands::lane_trial;
 use crate::error::CommandError;
@@ -25,17 +25,23 @@ pub(super) enum GatePlaces {
 
 /// Run them one by one and tell of each.
 pub(super) fn run(
-    look: &Look<'_>,
+    look: &DoctorContext<'_>,
     places: GatePlaces,
-    tell: &mut dyn FnMut(Finding) -> Result<(), CommandError>,
+    tell: &mut dyn FnMut(DoctorFinding) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     let context = look.context;
     if look.settings.is_err() {
         let what = "not run, because the settings cannot be read";
-        return tell(Finding::new(Area::Gate, State::Unknown, what, "correct the settings first"));
+        return tell(DoctorFinding::new(
+            FindingArea::Gate,
+            FindingState::Unknown,
+            what,
+            "correct the settings first",
+        ));
     }
     let plan = context.read_plan(&PlanArgs::default()).map(|file| file.plan.clone());
-    let gates = gate::resolve(&look.config(), &plan.unwrap_or_else(|_| Plan::empty(Format::Jsonl)));
+    let gates =
+        gate::resolve(&look.config(), &plan.unwrap_or_else(|_| Plan::empty(PlanFormat::Jsonl)));
     if gates.is_empty() {
         return tell(doctor::no_gates());
     }
@@ -48,7 +54,12 @@ pub(super) fn run(
             Err(e) => {
                 let what = format!("not run: {e}");
                 let fix = "ralph doctor, when the loop has ended";
-                return tell(Finding::new(Area::Gate, State::Unknown, what, fix));
+                return tell(DoctorFinding::new(
+                    FindingArea::Gate,
+                    FindingState::Unknown,
+                    what,
+                    fix,
+                ));
             }
         },
     };
@@ -61,7 +72,7 @@ pub(super) fn run(
             place
         }
         None => {
-            scratch = Scratch::new(&std::env::temp_dir())?;
+            scratch = ScratchDirectory::new(&std::env::temp_dir())?;
             scratch.path().to_owned()
         }
     };
@@ -90,17 +101,17 @@ pub(super) fn run(
 }
 
 fn one(
-    look: &Look<'_>,
-    runner: &Runner,
+    look: &DoctorContext<'_>,
+    runner: &JobRunner,
     gate: &Gate,
     logs: &Path,
-) -> (Finding, Option<GateRunResult>) {
-    let run = GateRun {
+) -> (DoctorFinding, Option<GateRunResult>) {
+    let run = GatePassSettings {
         surroundings: &[],
         cwd: look.context.project.root(),
         logs,
-        grace: Bounds::default().grace,
-        cancel: Cancel::default(),
+        grace: JobBounds::default().grace,
+        cancel: CancelToken::default(),
     };
     out::progress(&format!("running gate {} …", out::clean(&gate.name)));
     let ran = run_gate(runner, gate, &run, &mut |_| {});
@@ -112,7 +123,7 @@ fn one(
         Ok(check) => (doctor::gate(&check, gate.timeout), Some(check)),
         Err(e) => {
             let fix = e.hint().unwrap_or_else(|| format!("try it yourself: {}", gate.command));
-            (Finding::new(Area::Gate, State::Problem, e.to_string(), fix), None)
+            (DoctorFinding::new(FindingArea::Gate, FindingState::Problem, e.to_string(), fix), None)
         }
     }
 }

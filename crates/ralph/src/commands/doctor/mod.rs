@@ -13,13 +13,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use ralph_core::doctor::Report;
+use ralph_core::doctor::DoctorReport;
 use ralph_host::store::RunLock;
 
-use self::look::Look;
-use self::report::Printer;
+use self::look::DoctorContext;
+use self::report::DoctorPrinter;
 use crate::args::OutputArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// Find out what keeps ralph from working here, and how to put it right
@@ -64,13 +64,13 @@ pub(crate) struct DoctorArgs {
     output: OutputArgs,
 }
 
-pub(crate) fn run(context: &Context, args: &DoctorArgs) -> Result<ExitCode, CommandError> {
-    let mut printer = Printer::new(args.output.render());
-    let look = Look::new(context);
-    let mut report = Report { findings: look.findings() };
+pub(crate) fn run(context: &CommandContext, args: &DoctorArgs) -> Result<ExitCode, CommandError> {
+    let mut printer = DoctorPrinter::new(args.output.render());
+    let look = DoctorContext::new(context);
+    let mut report = DoctorReport { findings: look.findings() };
     if args.fix {
         mend(&look, &report, &mut printer)?;
-        report = Report { findings: look.findings() };
+        report = DoctorReport { findings: look.findings() };
     }
     report.findings.iter().try_for_each(|finding| printer.finding(finding))?;
     if !args.no_gates {
@@ -87,8 +87,8 @@ pub(crate) fn run(context: &Context, args: &DoctorArgs) -> Result<ExitCode, Comm
     printer.summary(&report)?;
     if let Some(file) = &args.bundle {
         let prompts = match args.with_prompts {
-            true => bundle::Prompts::Last,
-            false => bundle::Prompts::None,
+            true => bundle::BundledPrompts::Last,
+            false => bundle::BundledPrompts::None,
         };
         printer.bundle(bundle::write(&look, &report, &context.directory.join(file), prompts)?)?;
     }
@@ -97,7 +97,11 @@ pub(crate) fn run(context: &Context, args: &DoctorArgs) -> Result<ExitCode, Comm
 }
 
 /// Put right what can be put right, while no loop can start.
-fn mend(look: &Look<'_>, report: &Report, printer: &mut Printer) -> Result<(), CommandError> {
+fn mend(
+    look: &DoctorContext<'_>,
+    report: &DoctorReport,
+    printer: &mut DoctorPrinter,
+) -> Result<(), CommandError> {
     if report.remedies().next().is_none() {
         return printer.nothing_to_fix();
     }

@@ -1,42 +1,42 @@
 //! Output of findings: one line for each, printed as soon as it is known.
 
-use ralph_core::doctor::{Finding, Report};
+use ralph_core::doctor::{DoctorFinding, DoctorReport};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::bundle::Written;
+use super::bundle::WrittenBundle;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Widths of the first two columns: the longest word and two spaces.
 const STATE: usize = 9;
 const AREA: usize = 12;
 
 /// Prints lines at once, or one JSON value at the end.
-pub(super) struct Printer {
-    render: Render,
-    fixed: Vec<Mended>,
-    bundle: Option<Written>,
+pub(super) struct DoctorPrinter {
+    render: OutputMode,
+    fixed: Vec<AppliedFix>,
+    bundle: Option<WrittenBundle>,
 }
 
 /// Result of one remedy of `--fix`.
 #[derive(Serialize)]
-struct Mended {
+struct AppliedFix {
     /// `fixed` or `failed`.
     result: &'static str,
     /// Description of the fix, or the reason why it failed.
     what: String,
 }
 
-impl Printer {
-    pub(super) fn new(render: Render) -> Self {
+impl DoctorPrinter {
+    pub(super) fn new(render: OutputMode) -> Self {
         Self { render, fixed: Vec::new(), bundle: None }
     }
 
     fn line(&self, text: &str) -> Result<(), CommandError> {
         match self.render {
-            Render::People => out::line(text),
-            Render::Json => Ok(()),
+            OutputMode::People => out::line(text),
+            OutputMode::Json => Ok(()),
         }
     }
 
@@ -51,19 +51,19 @@ impl Printer {
             Err(why) => ("failed", why),
         };
         self.line(&format!("{result:STATE$}{}", out::clean(&what)))?;
-        self.fixed.push(Mended { result, what });
+        self.fixed.push(AppliedFix { result, what });
         Ok(())
     }
 
-    pub(super) fn finding(&self, finding: &Finding) -> Result<(), CommandError> {
+    pub(super) fn finding(&self, finding: &DoctorFinding) -> Result<(), CommandError> {
         lines(finding).iter().try_for_each(|line| self.line(line))
     }
 
-    pub(super) fn summary(&self, report: &Report) -> Result<(), CommandError> {
+    pub(super) fn summary(&self, report: &DoctorReport) -> Result<(), CommandError> {
         self.line(&format!("\n{}", report.summary()))
     }
 
-    pub(super) fn bundle(&mut self, written: Written) -> Result<(), CommandError> {
+    pub(super) fn bundle(&mut self, written: WrittenBundle) -> Result<(), CommandError> {
         self.line(&format!("\nWrote {} with:", written.file))?;
         for part in &written.parts {
             self.line(&format!("  {part}"))?;
@@ -73,11 +73,11 @@ impl Printer {
         Ok(())
     }
 
-    pub(super) fn end(&self, report: &Report) -> Result<(), CommandError> {
-        if self.render == Render::People {
+    pub(super) fn end(&self, report: &DoctorReport) -> Result<(), CommandError> {
+        if self.render == OutputMode::People {
             return Ok(());
         }
-        let findings: Vec<Value> = report.findings.iter().map(Finding::to_json).collect();
+        let findings: Vec<Value> = report.findings.iter().map(DoctorFinding::to_json).collect();
         out::json(&json!({
             "problem": report.has_problem(),
             "findings": findings,
@@ -88,7 +88,7 @@ impl Printer {
 }
 
 /// A finding for people: what, and below it what to do.
-pub(super) fn lines(finding: &Finding) -> Vec<String> {
+pub(super) fn lines(finding: &DoctorFinding) -> Vec<String> {
     let (state, area) = (finding.state.as_str(), finding.area.as_str());
     let what = out::clean(&finding.what);
     let first = format!("{state:STATE$}{area:AREA$}{what}");

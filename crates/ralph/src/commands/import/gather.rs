@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use ralph_core::import::{self, Source};
+use ralph_core::import::{self, ImportSource};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out;
 
@@ -22,16 +22,16 @@ const DEEPEST: usize = 6;
 /// Files of which a folder that is one change or one feature has at least one.
 const MARKS: [&str; 3] = ["proposal.md", "spec.md", "tasks.md"];
 
-pub(super) struct Gathered {
+pub(super) struct GatheredSources {
     /// Name of the source, for people.
     pub(super) shown: String,
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<ImportSource>,
     pub(super) remarks: Vec<String>,
     /// Prefix of the path of each source when people type it.
     base: String,
 }
 
-impl Gathered {
+impl GatheredSources {
     /// A source as it can be typed.
     pub(super) fn typed(&self, path: &str) -> String {
         format!("{}{path}", self.base)
@@ -43,7 +43,10 @@ impl Gathered {
     }
 }
 
-pub(super) fn gather(context: &Context, path: &str) -> Result<Gathered, CommandError> {
+pub(super) fn gather(
+    context: &CommandContext,
+    path: &str,
+) -> Result<GatheredSources, CommandError> {
     if path == "-" {
         let mut bytes = Vec::new();
         let read = io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes);
@@ -75,34 +78,38 @@ pub(super) fn gather(context: &Context, path: &str) -> Result<Gathered, CommandE
     Ok(single(path, path.trim_start_matches("./"), text))
 }
 
-fn single(shown: &str, path: &str, text: String) -> Gathered {
-    Gathered {
+fn single(shown: &str, path: &str, text: String) -> GatheredSources {
+    GatheredSources {
         shown: shown.to_owned(),
-        sources: vec![Source { path: path.to_owned(), text }],
+        sources: vec![ImportSource { path: path.to_owned(), text }],
         remarks: Vec::new(),
         base: String::new(),
     }
 }
 
-fn project(context: &Context, typed: &str, root: &Path) -> Result<Gathered, CommandError> {
+fn project(
+    context: &CommandContext,
+    typed: &str,
+    root: &Path,
+) -> Result<GatheredSources, CommandError> {
     let base = match typed.trim_end_matches('/') {
         "." | "" => String::new(),
         folder => format!("{folder}/"),
     };
     let shown = if base.is_empty() { "this project".to_owned() } else { context.show(root) };
-    let mut gathered = Gathered { shown, sources: Vec::new(), remarks: Vec::new(), base };
+    let mut gathered = GatheredSources { shown, sources: Vec::new(), remarks: Vec::new(), base };
     let enters = |folder: &str, _: usize| import::enters(folder);
     walk(&mut gathered, root, "", &enters, &import::wants)?;
     Ok(gathered)
 }
 
 /// Everything in the folder of one change or feature.
-fn folder(context: &Context, place: &Path) -> Result<Gathered, CommandError> {
+fn folder(context: &CommandContext, place: &Path) -> Result<GatheredSources, CommandError> {
     let whole = place.canonicalize().unwrap_or_else(|_| place.to_owned());
     let name = whole.file_name().and_then(|name| name.to_str()).unwrap_or("imported").to_owned();
     let shown = context.show(&whole);
     let base = shown.strip_suffix(&name).unwrap_or_default().to_owned();
-    let mut gathered = Gathered { shown, sources: Vec::new(), remarks: Vec::new(), base };
+    let mut gathered = GatheredSources { shown, sources: Vec::new(), remarks: Vec::new(), base };
     let enters = |folder: &str, depth: usize| {
         depth <= DEEPEST && !folder.rsplit('/').next().is_some_and(|name| name.starts_with('.'))
     };
@@ -113,7 +120,7 @@ fn folder(context: &Context, place: &Path) -> Result<Gathered, CommandError> {
 
 /// Read the files below `root` that are wanted; their paths begin with `prefix`.
 fn walk(
-    gathered: &mut Gathered,
+    gathered: &mut GatheredSources,
     root: &Path,
     prefix: &str,
     enters: &dyn Fn(&str, usize) -> bool,
@@ -139,7 +146,7 @@ fn walk(
                 open.push((entry.path(), path, depth + 1));
             } else if !is_dir && wants(&path) {
                 match read(&entry.path()) {
-                    Ok(text) => gathered.sources.push(Source { path, text }),
+                    Ok(text) => gathered.sources.push(ImportSource { path, text }),
                     Err(why) => {
                         gathered.remarks.push(format!("{path} {why}: it stays where it is"))
                     }

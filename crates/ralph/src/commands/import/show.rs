@@ -1,33 +1,37 @@
 //! Output of an import: its preview and its result, for people and programs.
 
-use ralph_core::import::{Fate, Import, Row};
-use ralph_core::plan::State;
+use ralph_core::import::{ImportRow, ImportStatus, PreparedImport};
+use ralph_core::plan::TaskState;
 use serde_json::{Value, json};
 
-use super::Job;
-use crate::context::Context;
+use super::ImportJob;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Most characters of a name in the table.
 const NAME: usize = 48;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ImportEnd {
     Written,
     /// Dry run that wrote nothing.
     Looked,
     Nothing,
 }
 
-impl End {
+impl ImportEnd {
     /// The end of an import that wrote nothing.
     pub(super) fn unwritten(dry_run: bool) -> Self {
         if dry_run { Self::Looked } else { Self::Nothing }
     }
 }
 
-pub(super) fn plan(context: &Context, job: &Job, import: &Import) -> Result<(), CommandError> {
+pub(super) fn plan(
+    context: &CommandContext,
+    job: &ImportJob,
+    import: &PreparedImport,
+) -> Result<(), CommandError> {
     let into = context.show(&job.into);
     out::line(format!("{} from {} into {into}:", job.kind, out::clean(&job.from)))?;
     let rows: Vec<Vec<String>> = import.rows.iter().map(row).collect();
@@ -56,10 +60,10 @@ pub(super) fn plan(context: &Context, job: &Job, import: &Import) -> Result<(), 
     Ok(())
 }
 
-fn row(row: &Row) -> Vec<String> {
+fn row(row: &ImportRow) -> Vec<String> {
     let mark = match row.fate {
-        Fate::New => "new",
-        Fate::Here => "here",
+        ImportStatus::New => "new",
+        ImportStatus::Here => "here",
     };
     let id = match &row.source {
         Some(source) if source != row.id.as_str() => {
@@ -88,21 +92,21 @@ fn row(row: &Row) -> Vec<String> {
     ]
 }
 
-fn word(state: &State) -> &'static str {
+fn word(state: &TaskState) -> &'static str {
     match state {
-        State::Accepted => "done",
+        TaskState::Accepted => "done",
         other => other.word(),
     }
 }
 
 pub(super) fn end(
-    context: &Context,
-    job: &Job,
-    import: &Import,
-    end: End,
-    render: Render,
+    context: &CommandContext,
+    job: &ImportJob,
+    import: &PreparedImport,
+    end: ImportEnd,
+    render: OutputMode,
 ) -> Result<(), CommandError> {
-    if render == Render::Json {
+    if render == OutputMode::Json {
         return out::json(&value(context, job, import, end));
     }
     let into = context.show(&job.into);
@@ -112,13 +116,13 @@ pub(super) fn end(
         n => format!("; {} here already", are(n)),
     };
     out::line(match end {
-        End::Nothing => format!("Nothing new: {} here already.", are(here)),
-        End::Looked => {
+        ImportEnd::Nothing => format!("Nothing new: {} here already.", are(here)),
+        ImportEnd::Looked => {
             format!("Nothing was written. {} would be added{also}.", out::count(added, "task"))
         }
-        End::Written => format!("Imported {} into {into}{also}.", out::count(added, "task")),
+        ImportEnd::Written => format!("Imported {} into {into}{also}.", out::count(added, "task")),
     })?;
-    if end == End::Written {
+    if end == ImportEnd::Written {
         scope(context, job, import)?;
         out::line("Next: `ralph validate`, then `ralph build --dry-run`")?;
     }
@@ -130,10 +134,14 @@ fn are(n: usize) -> String {
 }
 
 /// Tasks of another spec than the current one are not worked on: say so.
-fn scope(context: &Context, job: &Job, import: &Import) -> Result<(), CommandError> {
+fn scope(
+    context: &CommandContext,
+    job: &ImportJob,
+    import: &PreparedImport,
+) -> Result<(), CommandError> {
     let plan = &context.plan_at(&job.into)?.plan;
     let Some(current) = &plan.current_spec else { return Ok(()) };
-    let new = import.rows.iter().filter(|row| row.fate == Fate::New && row.state.is_open());
+    let new = import.rows.iter().filter(|row| row.fate == ImportStatus::New && row.state.is_open());
     let other = new.filter_map(|row| plan.task(&row.id)?.spec.clone()).find(|spec| spec != current);
     match other {
         Some(spec) => out::line(format!(
@@ -143,12 +151,17 @@ fn scope(context: &Context, job: &Job, import: &Import) -> Result<(), CommandErr
     }
 }
 
-fn value(context: &Context, job: &Job, import: &Import, end: End) -> Value {
+fn value(
+    context: &CommandContext,
+    job: &ImportJob,
+    import: &PreparedImport,
+    end: ImportEnd,
+) -> Value {
     json!({
         "kind": job.kind.as_str(),
         "from": job.from,
         "plan": context.show(&job.into),
-        "written": end == End::Written,
+        "written": end == ImportEnd::Written,
         "added": import.added(),
         "tasks": import.rows,
         "documents": job.placed,

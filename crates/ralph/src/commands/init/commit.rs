@@ -12,7 +12,7 @@ use ralph_host::git::{Repo, RepoPath};
 use serde::Serialize;
 
 use super::IGNORE;
-use super::interview::Usual;
+use super::interview::DefaultAnswer;
 use crate::commands::first_commit::{COMMAND, MESSAGE, question};
 
 /// Files that were not as committed before init began.
@@ -22,7 +22,7 @@ pub(super) struct FilesBefore {
 
 /// Commit that `ralph init` offers to make.
 pub(super) struct CommitOffer {
-    kind: OfferKind,
+    kind: CommitOfferKind,
     /// The message of a commit of what init wrote.
     message: String,
     /// Prefix of repository paths in a command that the user types.
@@ -31,7 +31,7 @@ pub(super) struct CommitOffer {
     left: Vec<RepoPath>,
 }
 
-enum OfferKind {
+enum CommitOfferKind {
     Nothing,
     /// Files of ralph's setup: settings, specs and ignore rules.
     SetUp(Vec<RepoPath>),
@@ -69,15 +69,15 @@ impl CommitOffer {
     }
 
     /// The words of the question, and what Enter means; `None` when there is nothing to ask.
-    pub(super) fn question(&self) -> Option<(String, Usual)> {
+    pub(super) fn question(&self) -> Option<(String, DefaultAnswer)> {
         match &self.kind {
-            OfferKind::Nothing => None,
-            OfferKind::SetUp(files) => {
-                Some((format!("Commit {}?", count(files.len(), "file")), Usual::Yes))
+            CommitOfferKind::Nothing => None,
+            CommitOfferKind::SetUp(files) => {
+                Some((format!("Commit {}?", count(files.len(), "file")), DefaultAnswer::Yes))
             }
             // The question has its own choice at the end.
-            OfferKind::Everything(files) => {
-                Some((question(files).trim_end_matches(" [y/N]").to_owned(), Usual::No))
+            CommitOfferKind::Everything(files) => {
+                Some((question(files).trim_end_matches(" [y/N]").to_owned(), DefaultAnswer::No))
             }
         }
     }
@@ -85,14 +85,14 @@ impl CommitOffer {
     pub(super) fn carry_out(&self, repo: &Repo<'_>, answer: CommitAnswer) -> CommitReport {
         let mut report = CommitReport::default();
         match (&self.kind, answer) {
-            (OfferKind::Nothing, _) => {}
-            (OfferKind::SetUp(files), CommitAnswer::Nothing) => {
+            (CommitOfferKind::Nothing, _) => {}
+            (CommitOfferKind::SetUp(files), CommitAnswer::Nothing) => {
                 report.next = Some(self.by_hand(files))
             }
-            (OfferKind::Everything(_), CommitAnswer::Nothing | CommitAnswer::Usual) => {
+            (CommitOfferKind::Everything(_), CommitAnswer::Nothing | CommitAnswer::Usual) => {
                 report.next = Some(format!("`{COMMAND}`: agents see only what is committed"));
             }
-            (OfferKind::SetUp(files), _) => match repo.commit_files(files, &self.message) {
+            (CommitOfferKind::SetUp(files), _) => match repo.commit_files(files, &self.message) {
                 Ok(true) => {
                     report.made =
                         Some(format!("{} ({})", self.message, count(files.len(), "file")));
@@ -104,7 +104,7 @@ impl CommitOffer {
                     report.next = Some(self.by_hand(files));
                 }
             },
-            (OfferKind::Everything(_), CommitAnswer::Everything) => {
+            (CommitOfferKind::Everything(_), CommitAnswer::Everything) => {
                 match repo.commit_all(MESSAGE) {
                     Ok(()) => report.made = Some(MESSAGE.to_owned()),
                     Err(e) => {
@@ -145,11 +145,11 @@ impl FilesBefore {
         let (left, files): (Vec<_>, Vec<_>) = written.partition(|path| self.dirty.contains(path));
         let (kind, left) = match repo.unborn_files() {
             Ok(Some(unborn)) if unborn.others.is_empty() => {
-                (OfferKind::SetUp(unborn.sources), Vec::new())
+                (CommitOfferKind::SetUp(unborn.sources), Vec::new())
             }
-            Ok(Some(unborn)) => (OfferKind::Everything(unborn.others), Vec::new()),
-            Ok(None) if !files.is_empty() => (OfferKind::SetUp(files), left),
-            Ok(None) | Err(_) => (OfferKind::Nothing, left),
+            Ok(Some(unborn)) => (CommitOfferKind::Everything(unborn.others), Vec::new()),
+            Ok(None) if !files.is_empty() => (CommitOfferKind::SetUp(files), left),
+            Ok(None) | Err(_) => (CommitOfferKind::Nothing, left),
         };
         let path_start = if directory == repo.top() { "" } else { ":/" };
         CommitOffer { kind, message, path_start, left }

@@ -8,18 +8,20 @@ use std::time::Duration;
 
 use ralph_core::config::{BackendKind, LaneSettings};
 use ralph_core::doctor::last_line;
-use ralph_core::gate::{Ending, Gate, GateRunResult, Need};
-use ralph_core::init::{self, FirstSpec, IgnoreRules, LaneKey, Request, STARTER_FILE, Setup};
+use ralph_core::gate::{Gate, GateEnding, GateNeed, GateRunResult};
+use ralph_core::init::{
+    self, FirstSpec, IgnoreRulesState, InitRequest, LaneKey, ProjectSetup, STARTER_FILE,
+};
 use ralph_core::words::took;
 use ralph_host::choice::BY_DEFAULT;
-use ralph_host::gates::{GateRun, run_gate};
+use ralph_host::gates::{GatePassSettings, run_gate};
 use ralph_host::git::Repo;
-use ralph_host::proc::{Bounds, Cancel, Runner, Scratch};
+use ralph_host::proc::{CancelToken, JobBounds, JobRunner, ScratchDirectory};
 
 use super::commit::{CommitAnswer, CommitOffer};
-use crate::commands::backends::{Known, known_backends};
+use crate::commands::backends::{BackendListing, known_backends};
 use crate::commands::lane_trial::{self, LaneTrialJob};
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out;
 
@@ -31,7 +33,7 @@ const AGAIN: usize = 3;
 
 /// Answer that the Enter key gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Usual {
+pub(super) enum DefaultAnswer {
     Yes,
     No,
 }
@@ -40,12 +42,12 @@ pub(super) enum Usual {
 pub(super) type TriedGate = (Gate, GateRunResult);
 
 /// Asks on one side, hears on the other.
-pub(super) struct Interview<'i, W> {
+pub(super) struct InitInterview<'i, W> {
     input: &'i mut dyn BufRead,
     output: W,
 }
 
-impl<'i, W: Write> Interview<'i, W> {
+impl<'i, W: Write> InitInterview<'i, W> {
     pub(super) fn new(input: &'i mut dyn BufRead, output: W) -> Self {
         Self { input, output }
     }
@@ -54,10 +56,10 @@ impl<'i, W: Write> Interview<'i, W> {
     /// their results in home.
     pub(super) fn ask(
         &mut self,
-        context: &Context,
-        runner: &Runner,
-        setup: &Setup,
-        request: &mut Request,
+        context: &CommandContext,
+        runner: &JobRunner,
+        setup: &ProjectSetup,
+        request: &mut InitRequest,
     ) -> Result<Vec<TriedGate>, CommandError> {
         self.say("A few questions; Enter takes the answer in [brackets]. Nothing is written yet.");
         // What another program was told is taken over with the rest.
@@ -70,7 +72,7 @@ impl<'i, W: Write> Interview<'i, W> {
             self.say(&format!(
                 "\nSpec: {STARTER_FILE} would show you what a good spec looks like."
             ));
-            request.spec = match self.yes("Write it?", Usual::Yes)? {
+            request.spec = match self.yes("Write it?", DefaultAnswer::Yes)? {
                 true => FirstSpec::Starter,
                 false => FirstSpec::None,
             };
@@ -79,7 +81,11 @@ impl<'i, W: Write> Interview<'i, W> {
     }
 
     /// Ask about each setting that makes a lane usable.
-    fn lane(&mut self, setup: &Setup, request: &mut Request) -> Result<(), CommandError> {
+    fn lane(
+        &mut self,
+        setup: &ProjectSetup,
+        request: &mut InitRequest,
+    ) -> Result<(), CommandError> {
         let lane = &setup.lane;
         if lane.is_empty() {
             return Ok(());
@@ -93,7 +99,7 @@ impl<'i, W: Write> Interview<'i, W> {
             .then(|| (LaneKey::Link, format!("link: {}", lane.link.join(", "))));
         for (key, words) in setup.chain(copy).chain(link) {
             self.say(&format!("  {}", out::clean(&words)));
-            if !self.yes("  Keep it?", Usual::Yes)? {
+            if !self.yes("  Keep it?", DefaultAnswer::Yes)? {
                 request.declined.insert(key);
             }
         }
@@ -105,8 +111,8 @@ impl<'i, W: Write> Interview<'i, W> {
         let Some((question, usual)) = offer.question() else { return CommitAnswer::Nothing };
         self.say("");
         match (self.yes(&question, usual), usual) {
-            (Ok(true), Usual::Yes) => CommitAnswer::Usual,
-            (Ok(true), Usual::No) => CommitAnswer::Everything,
+            (Ok(true), DefaultAnswer::Yes) => CommitAnswer::Usual,
+            (Ok(true), DefaultAnswer::No) => CommitAnswer::Everything,
             _ => CommitAnswer::Nothing,
         }
     }
@@ -114,9 +120,9 @@ impl<'i, W: Write> Interview<'i, W> {
     /// Run the kept gates once in a lane, if the person agrees.
     pub(super) fn try_in_lane(
         &mut self,
-        context: &Context,
+        context: &CommandContext,
         repo: &Repo<'_>,
-        runner: &Runner,
+        runner: &JobRunner,
         settings: LaneSettings,
         tried: &[TriedGate],
     ) -> Result<(), CommandError> {
@@ -127,7 +133,7 @@ impl<'i, W: Write> Interview<'i, W> {
         let first = first.unwrap_or_default();
         self.say("");
         let question = format!("Run the gates once in a lane{first}?");
-        if !self.yes(&question, Usual::Yes).unwrap_or_default() {
+        if !self.yes(&question, DefaultAnswer::Yes).unwrap_or_default() {
             self.say("`ralph doctor --compare` does it later.");
             return Ok(());
         }
@@ -146,18 +152,18 @@ impl<'i, W: Write> Interview<'i, W> {
     }
 
     /// Show what will be written and stop unless the person agrees.
-    pub(super) fn agree(&mut self, setup: &Setup) -> Result<(), CommandError> {
+    pub(super) fn agree(&mut self, setup: &ProjectSetup) -> Result<(), CommandError> {
         let new = setup.create.iter().map(|file| format!("create {}", file.path));
-        let ignore = (setup.ignore == IgnoreRules::Lacking)
+        let ignore = (setup.ignore == IgnoreRulesState::Lacking)
             .then(|| format!("add rules to {}", super::IGNORE));
         self.say("");
         for what in new.chain(ignore) {
             self.say(&format!("  {}", out::clean(&what)));
         }
-        if self.yes("Do this?", Usual::Yes)? { Ok(()) } else { Err(stopped()) }
+        if self.yes("Do this?", DefaultAnswer::Yes)? { Ok(()) } else { Err(stopped()) }
     }
 
-    fn backend(&mut self, found: &[Known]) -> Result<Option<String>, CommandError> {
+    fn backend(&mut self, found: &[BackendListing]) -> Result<Option<String>, CommandError> {
         let Some(first) = found.first() else {
             self.say("\nBackend: no coding agent is installed (claude, codex, gemini, opencode).");
             self.say("Install one later; `ralph backends` shows what is found.");
@@ -186,10 +192,10 @@ impl<'i, W: Write> Interview<'i, W> {
 
     fn gates(
         &mut self,
-        context: &Context,
-        runner: &Runner,
-        setup: &Setup,
-        request: &mut Request,
+        context: &CommandContext,
+        runner: &JobRunner,
+        setup: &ProjectSetup,
+        request: &mut InitRequest,
     ) -> Result<Vec<TriedGate>, CommandError> {
         let mut tried = Vec::new();
         if setup.gates.is_empty() {
@@ -214,7 +220,7 @@ impl<'i, W: Write> Interview<'i, W> {
                         "cannot be run here: {}; in a lane, setup runs first",
                         out::clean(&last_line(&run))
                     ),
-                    Usual::Yes,
+                    DefaultAnswer::Yes,
                 ),
                 _ => verdict(&run),
             };
@@ -227,14 +233,14 @@ impl<'i, W: Write> Interview<'i, W> {
         Ok(tried)
     }
 
-    fn yes(&mut self, question: &str, usual: Usual) -> Result<bool, CommandError> {
+    fn yes(&mut self, question: &str, usual: DefaultAnswer) -> Result<bool, CommandError> {
         let choice = match usual {
-            Usual::Yes => "[Y/n]",
-            Usual::No => "[y/N]",
+            DefaultAnswer::Yes => "[Y/n]",
+            DefaultAnswer::No => "[y/N]",
         };
         for _ in 0..AGAIN {
             match self.hear(&format!("{question} {choice} "))?.to_lowercase().as_str() {
-                "" => return Ok(usual == Usual::Yes),
+                "" => return Ok(usual == DefaultAnswer::Yes),
                 "y" | "yes" => return Ok(true),
                 "n" | "no" => return Ok(false),
                 _ => self.say("Please answer y or n."),
@@ -264,36 +270,36 @@ fn stopped() -> CommandError {
 }
 
 /// The coding agents that are installed, the usual one first.
-fn installed(context: &Context) -> Result<Vec<Known>, CommandError> {
-    let mut found: Vec<Known> = known_backends(&context.config()?, context.place());
+fn installed(context: &CommandContext) -> Result<Vec<BackendListing>, CommandError> {
+    let mut found: Vec<BackendListing> = known_backends(&context.config()?, context.place());
     found.retain(|one| {
         let sim = one.chosen.as_ref().is_ok_and(|chosen| chosen.kind == BackendKind::Sim);
         one.program.is_some() && one.chosen.is_ok() && !sim
     });
-    let order = |one: &Known| BY_DEFAULT.iter().position(|kind| kind.as_str() == one.name);
+    let order = |one: &BackendListing| BY_DEFAULT.iter().position(|kind| kind.as_str() == one.name);
     found.sort_by_key(|one| order(one).unwrap_or(usize::MAX));
     Ok(found)
 }
 
 /// Run a gate that is not configured yet.
 fn try_once(
-    context: &Context,
-    runner: &Runner,
-    gate: &init::Gate,
+    context: &CommandContext,
+    runner: &JobRunner,
+    gate: &init::ProposedGate,
 ) -> Result<TriedGate, CommandError> {
-    let scratch = Scratch::new(&std::env::temp_dir())?;
-    let run = GateRun {
+    let scratch = ScratchDirectory::new(&std::env::temp_dir())?;
+    let run = GatePassSettings {
         surroundings: &[],
         cwd: context.project.root(),
         logs: &scratch.path().join("gate"),
-        grace: Bounds::default().grace,
-        cancel: Cancel::default(),
+        grace: JobBounds::default().grace,
+        cancel: CancelToken::default(),
     };
     let gate = Gate {
         name: gate.name.clone(),
         command: gate.command.clone(),
         kind: gate.kind,
-        need: Need::Required,
+        need: GateNeed::Required,
         timeout: PATIENCE,
     };
     let result = run_gate(runner, &gate, &run, &mut |_| {})?;
@@ -302,22 +308,22 @@ fn try_once(
 
 /// Describe the result of a gate, and choose the answer of the Enter key. It is no for a gate that
 /// cannot run, because such a gate would stop every task.
-fn verdict(run: &GateRunResult) -> (String, Usual) {
+fn verdict(run: &GateRunResult) -> (String, DefaultAnswer) {
     let (ending, time) = (&run.check.ending, took(run.check.took_ms));
     match ending {
-        Ending::Code(0) => (format!("passed in {time}"), Usual::Yes),
+        GateEnding::Code(0) => (format!("passed in {time}"), DefaultAnswer::Yes),
         _ if run.cannot_run() => {
-            (format!("cannot be run: {}", out::clean(&last_line(run))), Usual::No)
+            (format!("cannot be run: {}", out::clean(&last_line(run))), DefaultAnswer::No)
         }
-        Ending::TimedOut => {
-            (format!("not over after {time}; in a loop it may take 10 minutes"), Usual::Yes)
+        GateEnding::TimedOut => {
+            (format!("not over after {time}; in a loop it may take 10 minutes"), DefaultAnswer::Yes)
         }
-        Ending::Code(_) | Ending::Signal(_) | Ending::NotStarted(_) => (
+        GateEnding::Code(_) | GateEnding::Signal(_) | GateEnding::NotStarted(_) => (
             format!(
                 "fails in {time} ({}); only failures that are new will count against work",
                 ending.describe()
             ),
-            Usual::Yes,
+            DefaultAnswer::Yes,
         ),
     }
 }
@@ -326,22 +332,22 @@ fn verdict(run: &GateRunResult) -> (String, Usual) {
 mod tests {
     use super::*;
 
-    fn answer(text: &str, usual: Usual) -> Option<bool> {
+    fn answer(text: &str, usual: DefaultAnswer) -> Option<bool> {
         let mut input = text.as_bytes();
-        let mut interview = Interview::new(&mut input, Vec::new());
+        let mut interview = InitInterview::new(&mut input, Vec::new());
         interview.yes("Well?", usual).ok()
     }
 
     #[test]
     fn enter_takes_the_usual_answer_and_nonsense_is_asked_again() {
         for (text, usual, meant) in [
-            ("\n", Usual::Yes, Some(true)),
-            ("\n", Usual::No, Some(false)),
-            ("Yes\r\n", Usual::No, Some(true)),
-            (" n \n", Usual::Yes, Some(false)),
-            ("what?\nyep\ny\n", Usual::No, Some(true)),
-            ("what?\nwhat?\nwhat?\ny\n", Usual::Yes, None),
-            ("", Usual::Yes, None),
+            ("\n", DefaultAnswer::Yes, Some(true)),
+            ("\n", DefaultAnswer::No, Some(false)),
+            ("Yes\r\n", DefaultAnswer::No, Some(true)),
+            (" n \n", DefaultAnswer::Yes, Some(false)),
+            ("what?\nyep\ny\n", DefaultAnswer::No, Some(true)),
+            ("what?\nwhat?\nwhat?\ny\n", DefaultAnswer::Yes, None),
+            ("", DefaultAnswer::Yes, None),
         ] {
             assert_eq!(answer(text, usual), meant, "{text:?}");
         }

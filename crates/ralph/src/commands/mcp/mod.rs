@@ -16,11 +16,11 @@ use std::path::Path;
 use clap::Args;
 use serde_json::Value;
 
-use self::tools::{Desk, TOOLS, Tool};
+use self::tools::{McpTool, McpToolContext, TOOLS};
 use super::mailbox;
-use super::permit::Access;
+use super::permit::CommandAccess;
 use crate::args::PlanArgs;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// Offer ralph's tools to a coding agent: an MCP server on standard input and output
@@ -48,27 +48,31 @@ pub(crate) fn run(here: Option<&Path>, args: McpArgs) -> Result<(), CommandError
     let mailbox = mailbox::of_attempt();
     if mailbox.is_none() {
         // A wrong directory is told now, and not by each of the tools.
-        Context::open(here)?;
+        CommandContext::open(here)?;
     }
-    server::serve(server::Server { here: here.map(Path::to_owned), plan: args.plan, mailbox })
+    server::serve(server::McpToolServer {
+        here: here.map(Path::to_owned),
+        plan: args.plan,
+        mailbox,
+    })
 }
 
-fn find(name: &str) -> Result<&'static Tool, CommandError> {
+fn find(name: &str) -> Result<&'static McpTool, CommandError> {
     let tool = TOOLS.iter().find(|tool| tool.name == name);
     tool.ok_or_else(|| CommandError::usage(format!("there is no tool `{name}`")))
 }
 
 /// Return the kind of access that a tool needs. It decides whether a backend may use the tool.
-pub(crate) fn access_of(name: &str) -> Result<Access, CommandError> {
+pub(crate) fn access_of(name: &str) -> Result<CommandAccess, CommandError> {
     Ok(find(name)?.access)
 }
 
 /// Call a tool by its name and return its result.
 pub(crate) fn call(
     name: &str,
-    context: &Context,
+    context: &CommandContext,
     plan: &PlanArgs,
     arguments: Value,
 ) -> Result<Value, CommandError> {
-    (find(name)?.call)(&Desk { context, plan }, arguments)
+    (find(name)?.call)(&McpToolContext { context, plan }, arguments)
 }

@@ -13,11 +13,11 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::Value;
 
-use super::tools::{Desk, TOOLS, Tool};
+use super::tools::{McpTool, McpToolContext, TOOLS};
 use crate::args::PlanArgs;
 use crate::commands::mailbox;
-use crate::commands::permit::{self, Access};
-use crate::context::Context;
+use crate::commands::permit::{self, CommandAccess};
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// Most bytes of a call's arguments. The longest line that the SDK reads is much longer, so that whoever
@@ -34,7 +34,7 @@ attempt has to know with handoff_write. ralph then runs the gates itself: a clai
 that you find on the way and that is not your task goes into task_add, a question or a bug into issue_add.";
 
 /// MCP server with the tools of one project.
-pub(super) struct Server {
+pub(super) struct McpToolServer {
     /// The directory it was started for.
     pub(super) here: Option<PathBuf>,
     pub(super) plan: PlanArgs,
@@ -42,8 +42,8 @@ pub(super) struct Server {
     pub(super) mailbox: Option<PathBuf>,
 }
 
-impl Server {
-    fn call(&self, tool: &Tool, arguments: Value) -> Result<Value, CommandError> {
+impl McpToolServer {
+    fn call(&self, tool: &McpTool, arguments: Value) -> Result<Value, CommandError> {
         let length = arguments.to_string().len();
         if length > MOST_INPUT {
             return Err(CommandError::usage(format!(
@@ -58,15 +58,15 @@ impl Server {
         {
             return Ok(answer);
         }
-        if tool.access == Access::Say {
-            permit::check(Access::Say, here)?;
+        if tool.access == CommandAccess::Say {
+            permit::check(CommandAccess::Say, here)?;
         }
-        let context = Context::open(here)?;
-        (tool.call)(&Desk { context: &context, plan: &self.plan }, arguments)
+        let context = CommandContext::open(here)?;
+        (tool.call)(&McpToolContext { context: &context, plan: &self.plan }, arguments)
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpToolServer {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("ralph", env!("CARGO_PKG_VERSION")))
@@ -100,13 +100,13 @@ impl ServerHandler for Server {
     }
 }
 
-fn listed(tool: &Tool) -> Listed {
+fn listed(tool: &McpTool) -> Listed {
     let schema = match (tool.schema)() {
         Value::Object(schema) => schema,
         _ => serde_json::Map::new(),
     };
     let hints = ToolAnnotations::new()
-        .read_only(tool.access == Access::Look)
+        .read_only(tool.access == CommandAccess::Look)
         .destructive(false)
         .open_world(false);
     let mut meta = MetaObject::new();
@@ -117,7 +117,7 @@ fn listed(tool: &Tool) -> Listed {
 }
 
 /// Answer until standard input is closed.
-pub(super) fn serve(server: Server) -> Result<(), CommandError> {
+pub(super) fn serve(server: McpToolServer) -> Result<(), CommandError> {
     let failed = |what: String| CommandError::new(format!("the MCP server cannot go on: {what}"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

@@ -5,7 +5,7 @@
 use ralph_core::claim::Claim;
 use ralph_core::handoff::Handoff;
 use ralph_core::memory::MOST;
-use ralph_core::plan::{self, Id, Lookup, Priority, Task, read_tasks};
+use ralph_core::plan::{self, Id, PlanLookup, Priority, Task, read_tasks};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
@@ -14,50 +14,50 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::args::PlanArgs;
-use crate::commands::permit::{self, Access};
+use crate::commands::permit::{self, CommandAccess};
 use crate::commands::{issue, knowledge, task};
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// Tasks of a list, unless somebody wants more.
 const MOST_TASKS: usize = 100;
 
-pub(super) struct Desk<'a> {
-    pub(super) context: &'a Context,
+pub(super) struct McpToolContext<'a> {
+    pub(super) context: &'a CommandContext,
     pub(super) plan: &'a PlanArgs,
 }
 
-pub(super) struct Tool {
+pub(super) struct McpTool {
     pub(super) name: &'static str,
     /// Description of the tool for the model.
     pub(super) description: &'static str,
-    pub(super) access: Access,
+    pub(super) access: CommandAccess,
     /// The JSON Schema of what it takes.
     pub(super) schema: fn() -> Value,
-    pub(super) call: fn(&Desk<'_>, Value) -> Result<Value, CommandError>,
+    pub(super) call: fn(&McpToolContext<'_>, Value) -> Result<Value, CommandError>,
 }
 
-pub(super) const TOOLS: [Tool; 8] = [
-    tool::<TaskList>(),
-    tool::<TaskShow>(),
-    tool::<TaskAdd>(),
-    tool::<TaskDone>(),
-    tool::<TaskBlock>(),
-    tool::<IssueAdd>(),
-    tool::<KnowledgeSearch>(),
-    tool::<HandoffWrite>(),
+pub(super) const TOOLS: [McpTool; 8] = [
+    tool::<TaskListCall>(),
+    tool::<TaskShowCall>(),
+    tool::<TaskAddCall>(),
+    tool::<TaskDoneCall>(),
+    tool::<TaskBlockCall>(),
+    tool::<IssueAddCall>(),
+    tool::<KnowledgeSearchCall>(),
+    tool::<HandoffWriteCall>(),
 ];
 
-trait Ask: DeserializeOwned + JsonSchema {
+trait McpToolCall: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     const DESCRIPTION: &'static str;
-    const ACCESS: Access;
+    const ACCESS: CommandAccess;
 
-    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError>;
+    fn answer(self, desk: &McpToolContext<'_>) -> Result<Value, CommandError>;
 }
 
-const fn tool<A: Ask>() -> Tool {
-    Tool {
+const fn tool<A: McpToolCall>() -> McpTool {
+    McpTool {
         name: A::NAME,
         description: A::DESCRIPTION,
         access: A::ACCESS,
@@ -67,7 +67,7 @@ const fn tool<A: Ask>() -> Tool {
 }
 
 /// A schema without references, formats and the name of its dialect: not every program knows them.
-fn schema<A: Ask>() -> Value {
+fn schema<A: McpToolCall>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -80,7 +80,10 @@ fn schema<A: Ask>() -> Value {
     schema.to_value()
 }
 
-fn call<A: Ask>(desk: &Desk<'_>, arguments: Value) -> Result<Value, CommandError> {
+fn call<A: McpToolCall>(
+    desk: &McpToolContext<'_>,
+    arguments: Value,
+) -> Result<Value, CommandError> {
     let ask: A = serde_json::from_value(arguments).map_err(|e| {
         CommandError::usage(format!("{} does not take this: {e}", A::NAME))
             .hint("nothing was done; call it again with arguments that fit its schema")
@@ -90,10 +93,10 @@ fn call<A: Ask>(desk: &Desk<'_>, arguments: Value) -> Result<Value, CommandError
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct TaskList {
+struct TaskListCall {
     /// `open`: the unfinished tasks of the current spec. `all`: those of every spec, finished ones too.
     #[serde(default)]
-    which: task::Which,
+    which: task::TaskScope,
     /// Maximum number of tasks to return.
     #[serde(default = "most_tasks")]
     limit: usize,
@@ -103,16 +106,16 @@ fn most_tasks() -> usize {
     MOST_TASKS
 }
 
-impl Ask for TaskList {
+impl McpToolCall for TaskListCall {
     const NAME: &'static str = "task_list";
     const DESCRIPTION: &'static str = "List the tasks of the plan: id, state, priority, name, and why a \
         task cannot run yet. `current` is the task of this attempt, if there is one. Use it to see \
         whether something is planned already.";
-    const ACCESS: Access = Access::Look;
+    const ACCESS: CommandAccess = CommandAccess::Look;
 
-    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+    fn answer(self, desk: &McpToolContext<'_>) -> Result<Value, CommandError> {
         let file = desk.context.read_plan(desk.plan)?;
-        let lookup = Lookup::new(&file.plan);
+        let lookup = PlanLookup::new(&file.plan);
         let tasks = task::listed(&file.plan, self.which);
         let row = |t: &Task| {
             let mut row = json!({ "id": t.id, "state": t.state.name(), "name": t.name });
@@ -128,8 +131,8 @@ impl Ask for TaskList {
     }
 }
 
-fn with_obstacle(mut value: Value, task: &Task, lookup: &Lookup<'_>) -> Value {
-    if let Some(why) = plan::obstacle(task, lookup, plan::Trust::Claimed) {
+fn with_obstacle(mut value: Value, task: &Task, lookup: &PlanLookup<'_>) -> Value {
+    if let Some(why) = plan::obstacle(task, lookup, plan::DependencyTrust::Claimed) {
         value["why"] = json!(why.to_string());
     }
     value
@@ -137,20 +140,20 @@ fn with_obstacle(mut value: Value, task: &Task, lookup: &Lookup<'_>) -> Value {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct TaskShow {
+struct TaskShowCall {
     /// Id of the task, for example t-1a2b.
     id: String,
 }
 
-impl Ask for TaskShow {
+impl McpToolCall for TaskShowCall {
     const NAME: &'static str = "task_show";
     const DESCRIPTION: &'static str = "Show everything about one task: notes, acceptance criteria, \
         dependencies, retries, and why it was rejected or is blocked.";
-    const ACCESS: Access = Access::Look;
+    const ACCESS: CommandAccess = CommandAccess::Look;
 
-    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+    fn answer(self, desk: &McpToolContext<'_>) -> Result<Value, CommandError> {
         let file = desk.context.read_plan(desk.plan)?;
-        let lookup = Lookup::new(&file.plan);
+        let lookup = PlanLookup::new(&file.plan);
         let task = task::task_of(&file.plan, &lookup, &self.id)?;
         Ok(with_obstacle(json!(task), task, &lookup))
     }
@@ -158,7 +161,7 @@ impl Ask for TaskShow {
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct TaskAdd {
+struct TaskAddCall {
     /// One line that says what to do.
     name: String,
     /// Whatever helps whoever will do it.
@@ -175,13 +178,13 @@ struct TaskAdd {
     priority: Option<Priority>,
 }
 
-impl Ask for TaskAdd {
+impl McpToolCall for TaskAddCall {
     const NAME: &'static str = "task_add";
     const DESCRIPTION: &'static str = "Add a task to the plan: work that you found and that is not part of \
         your own task. Do not do that work yourself. One attempt may add three tasks and issues in all.";
-    const ACCESS: Access = Access::Say;
+    const ACCESS: CommandAccess = CommandAccess::Say;
 
-    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+    fn answer(self, desk: &McpToolContext<'_>) -> Result<Value, CommandError> {
         let inputs = read_tasks(&json!(self).to_string())
             .map_err(|e| CommandError::usage(format!("cannot add this: {e}")))?;
         let added = task::add_tasks(desk.context, desk.plan, inputs)?;
@@ -191,20 +194,20 @@ impl Ask for TaskAdd {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct TaskDone {
+struct TaskDoneCall {
     /// Your task; you may leave it out.
     #[serde(default)]
     id: Option<String>,
 }
 
-impl Ask for TaskDone {
+impl McpToolCall for TaskDoneCall {
     const NAME: &'static str = "task_done";
     const DESCRIPTION: &'static str = "Claim that the task of this attempt is complete: every acceptance \
         criterion is met and the work is in the files. ralph then runs the gates, which decide. Call it \
         once, at the end. Only your own task can be claimed.";
-    const ACCESS: Access = Access::Say;
+    const ACCESS: CommandAccess = CommandAccess::Say;
 
-    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+    fn answer(self, desk: &McpToolContext<'_>) -> Result<Value, CommandError> {
         let inside = permit::speaking(desk.context, Self::NAME)?;
         let id = inside.claim(desk.context, self.id.as_deref(), Claim::DONE)?;
         Ok(claimed(id, "done"))
@@ -213,7 +216,7 @@ impl Ask for TaskDone {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct TaskBlock {
+struct TaskBlockCall {
     /// Description of the missing thing, and who could provide it.
     reason: String,
     /// Your task; you may leave it out.
@@ -221,14 +224,14 @@ struct TaskBlock {
     id: Option<String>,
 }
 
-impl Ask for TaskBlock {
+impl McpToolCall for TaskBlockCall {
     const NAME: &'static str = "task_block";
     const DESCRIPTION: &'static str = "Say that the task of this attempt cannot go on without something that \
         you cannot get: a key, a decision, a service. A person reads the reason. Not for work that is \
         merely hard. Only your own task can be blocked.";
-    const ACCESS: Access = Access::Say;
+    const ACCESS: CommandAccess = CommandAccess::Say;
 
-    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+    fn answer(self, desk: &McpToolContext<'_>) -> Result<Value, CommandError> {
         let inside = permit::speaking(desk.context, Self::NAME)?;
         let claim = Claim::Blocked { reason: self.reason };
         let id = inside.claim(desk.context, self.id.as_deref(), claim)?;
@@ -242,7 +245,7 @@ fn claimed(id: &Id, claim: &str) -> Value {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct IssueAdd {
+struct IssueAddCall {
     /// Question or problem.
     description: String,
     /// Priority of the issue.
@@ -250,13 +253,13 @@ struct IssueAdd {
     priority: Option<Priority>,
 }
 
-impl Ask for IssueAdd {
+impl McpToolCall for IssueAddCall {
     const NAME: &'static str = "issue_add";
     const DESCRIPTION: &'static str = "Write down a question or a bug that must be investigated before it is \
         work. One attempt may add three tasks and issues in all.";
-    const ACCESS: Access = Access::Say;
+    const ACCESS: CommandAccess = CommandAccess::Say;
 
-    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+    fn answer(self, desk: &McpToolContext<'_>) -> Result<Value, CommandError> {
         let added = issue::open(desk.context, desk.plan, &self.description, self.priority)?;
         Ok(json!({ "added": added }))
     }
@@ -264,7 +267,7 @@ impl Ask for IssueAdd {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct KnowledgeSearch {
+struct KnowledgeSearchCall {
     /// Words to look for; an entry that has one of them is found.
     query: String,
     /// Maximum number of entries to return.
@@ -276,14 +279,14 @@ fn most_entries() -> usize {
     MOST
 }
 
-impl Ask for KnowledgeSearch {
+impl McpToolCall for KnowledgeSearchCall {
     const NAME: &'static str = "knowledge_search";
     const DESCRIPTION: &'static str = "Search what earlier attempts learned about this project: constraints, \
         decisions, patterns, gotchas. What matters most comes first. Look here before you decide \
         something that others may have decided.";
-    const ACCESS: Access = Access::Look;
+    const ACCESS: CommandAccess = CommandAccess::Look;
 
-    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+    fn answer(self, desk: &McpToolContext<'_>) -> Result<Value, CommandError> {
         if self.query.trim().is_empty() {
             return Err(CommandError::usage("knowledge_search needs a word to look for"));
         }
@@ -294,16 +297,16 @@ impl Ask for KnowledgeSearch {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(transparent)]
-struct HandoffWrite(Handoff);
+struct HandoffWriteCall(Handoff);
 
-impl Ask for HandoffWrite {
+impl McpToolCall for HandoffWriteCall {
     const NAME: &'static str = "handoff_write";
     const DESCRIPTION: &'static str = "Leave the handoff of this attempt: what was done, what is left, what \
         was learned. Whoever goes on tomorrow reads it. `task_completed.fully_complete` is also your \
         claim about the task. Write it at the end; a later one replaces it.";
-    const ACCESS: Access = Access::Say;
+    const ACCESS: CommandAccess = CommandAccess::Say;
 
-    fn answer(self, desk: &Desk<'_>) -> Result<Value, CommandError> {
+    fn answer(self, desk: &McpToolContext<'_>) -> Result<Value, CommandError> {
         let inside = permit::speaking(desk.context, Self::NAME)?;
         let id = inside.hand_over(desk.context, self.0)?;
         Ok(json!({ "id": id, "stored": true, "next": "no other handoff is needed in your answer" }))

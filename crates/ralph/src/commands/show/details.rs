@@ -3,14 +3,14 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use ralph_core::backend::{Driver, Permissions, Request};
+use ralph_core::backend::{BackendDriver, BackendPermissions, BackendRequest};
 use ralph_core::cycle::AttemptSummary;
 use ralph_face::{Paint, event_line};
 use ralph_host::choice;
 use ralph_host::git::GitError;
-use ralph_host::proc::Runner;
+use ralph_host::proc::JobRunner;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out;
 
@@ -20,17 +20,24 @@ pub(super) fn prompt_path(attempt: &AttemptSummary) -> Option<String> {
     Some(path.to_string_lossy().into_owned())
 }
 
-pub(super) fn prompt(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
+pub(super) fn prompt(
+    context: &CommandContext,
+    attempt: &AttemptSummary,
+) -> Result<(), CommandError> {
     let path = prompt_path(attempt).ok_or_else(|| nothing(attempt, "prompt"))?;
     out::untrusted(&read(context, &path)?)
 }
 
 /// Print what the backend said and did, one line each.
-pub(super) fn events(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
+pub(super) fn events(
+    context: &CommandContext,
+    attempt: &AttemptSummary,
+) -> Result<(), CommandError> {
     let log = attempt.started.log.as_ref().ok_or_else(|| nothing(attempt, "log"))?;
     let path = context.project.root().join(log);
     let file = std::fs::File::open(&path).map_err(|e| gone(log, &e))?;
-    let request = Request { permissions: Permissions::Default, ..Request::plain("") };
+    let request =
+        BackendRequest { permissions: BackendPermissions::Default, ..BackendRequest::plain("") };
     let driver = driver(context, &attempt.started.backend)?;
     let mut reader = driver.map(|driver| driver.reader(&request));
     let root = context.project.root().to_str();
@@ -55,14 +62,17 @@ pub(super) fn events(context: &Context, attempt: &AttemptSummary) -> Result<(), 
 
 /// The translator of a backend's output, as far as the configuration of now says which.
 pub(crate) fn driver(
-    context: &Context,
+    context: &CommandContext,
     name: &str,
-) -> Result<Option<Box<dyn Driver>>, CommandError> {
+) -> Result<Option<Box<dyn BackendDriver>>, CommandError> {
     Ok(choice::named(&context.config()?, name, context.place()).ok().map(|chosen| chosen.driver))
 }
 
 /// Print the whole output of the gates.
-pub(super) fn gates(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
+pub(super) fn gates(
+    context: &CommandContext,
+    attempt: &AttemptSummary,
+) -> Result<(), CommandError> {
     let Some(verdict) = &attempt.verdict else {
         return Err(
             nothing(attempt, "gate result").hint("gates run only after a backend made a claim")
@@ -82,23 +92,26 @@ pub(super) fn gates(context: &Context, attempt: &AttemptSummary) -> Result<(), C
 }
 
 /// Print what was changed, as a patch.
-pub(super) fn diff(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
+pub(super) fn diff(context: &CommandContext, attempt: &AttemptSummary) -> Result<(), CommandError> {
     out::untrusted(&patch(context, attempt)?)
 }
 
 /// Return the changes of an attempt as a patch.
-pub(crate) fn patch(context: &Context, attempt: &AttemptSummary) -> Result<Vec<u8>, CommandError> {
+pub(crate) fn patch(
+    context: &CommandContext,
+    attempt: &AttemptSummary,
+) -> Result<Vec<u8>, CommandError> {
     let kept = attempt.fate.kept().ok_or_else(|| nothing(attempt, "change"))?;
     let failed = |e: GitError| {
         CommandError::new(format!("git cannot show {kept}: {e}"))
             .maybe_hint(e.hint())
             .hint("kept work is given up after a while: `ralph config get retention.salvage`")
     };
-    let runner = Runner::new(format!("show-{}", std::process::id()));
+    let runner = JobRunner::new(format!("show-{}", std::process::id()));
     context.repo(&runner)?.patch_of(kept).map_err(failed)
 }
 
-fn read(context: &Context, path: &str) -> Result<Vec<u8>, CommandError> {
+fn read(context: &CommandContext, path: &str) -> Result<Vec<u8>, CommandError> {
     std::fs::read(context.project.root().join(path)).map_err(|e| gone(path, &e))
 }
 

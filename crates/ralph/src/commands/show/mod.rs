@@ -7,9 +7,9 @@ use clap::Args;
 use ralph_core::cycle::{AttemptView, History};
 use ralph_core::text::nearest;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Show one attempt: how it began, what the backend did and claimed, what the gates said, how it ended
 ///
@@ -28,16 +28,16 @@ pub(crate) struct ShowArgs {
     #[arg(value_name = "ATTEMPT", default_value = "last")]
     which: String,
     #[command(flatten)]
-    part: Part,
+    part: ShowPartArgs,
     /// Print JSON
-    #[arg(long, conflicts_with = "Part")]
+    #[arg(long, conflicts_with = "ShowPartArgs")]
     json: bool,
 }
 
 /// One part of an attempt, printed whole.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
-struct Part {
+struct ShowPartArgs {
     /// Print the prompt
     #[arg(long)]
     prompt: bool,
@@ -52,21 +52,21 @@ struct Part {
     diff: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &ShowArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &ShowArgs) -> Result<(), CommandError> {
     let history = context.history()?;
     let mut attempt = find(&history, &args.which)?.summary(&context.running());
     if attempt.verdict.is_some() {
         attempt.verdict = context.verdict(&attempt.started.attempt)?;
     }
     let attempt = &attempt;
-    if Render::from_flag(args.json) == Render::Json {
+    if OutputMode::from_flag(args.json) == OutputMode::Json {
         return out::json(attempt);
     }
     match args.part {
-        Part { prompt: true, .. } => details::prompt(context, attempt),
-        Part { events: true, .. } => details::events(context, attempt),
-        Part { gates: true, .. } => details::gates(context, attempt),
-        Part { diff: true, .. } => details::diff(context, attempt),
+        ShowPartArgs { prompt: true, .. } => details::prompt(context, attempt),
+        ShowPartArgs { events: true, .. } => details::events(context, attempt),
+        ShowPartArgs { gates: true, .. } => details::gates(context, attempt),
+        ShowPartArgs { diff: true, .. } => details::diff(context, attempt),
         _ => summary::print(context, attempt),
     }
 }

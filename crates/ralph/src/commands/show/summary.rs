@@ -1,16 +1,19 @@
 //! Summary of one attempt on one screen.
 
 use ralph_core::age;
-use ralph_core::cycle::{AttemptSummary, Failure, failing_lines};
+use ralph_core::cycle::{AttemptFailure, AttemptSummary, failing_lines};
 use ralph_core::gate::GateVerdict;
 use ralph_face::words;
 
 use super::details::prompt_path;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out::LabelledRows;
 
-pub(super) fn print(context: &Context, attempt: &AttemptSummary) -> Result<(), CommandError> {
+pub(super) fn print(
+    context: &CommandContext,
+    attempt: &AttemptSummary,
+) -> Result<(), CommandError> {
     let mut rows = LabelledRows::default();
     rows.add(
         "Attempt",
@@ -28,7 +31,7 @@ pub(super) fn print(context: &Context, attempt: &AttemptSummary) -> Result<(), C
     if let Some(verdict) = &attempt.verdict {
         gates(&mut rows, verdict);
     }
-    let result = attempt.fate.failure().map_or_else(|| attempt.words.clone(), Failure::told);
+    let result = attempt.fate.failure().map_or_else(|| attempt.words.clone(), AttemptFailure::told);
     rows.add("Result", [result]);
     rows.add("Ended", &attempt.ended_at);
     let diff = |kept| format!("{kept}  (`ralph show {} --diff`)", attempt.started.iteration);

@@ -1,15 +1,15 @@
 //! The agent loop in `ralph status`.
 
-use ralph_core::agent_session::{AgentSession, AtWork};
-use ralph_core::needs::Running;
+use ralph_core::agent_session::{AgentSession, SessionActivity};
+use ralph_core::needs::LoopProcess;
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::out;
 
 /// The block of the agent loop with an empty line below it; nothing when no session is there.
-pub(super) fn block(context: &Context) -> Result<Vec<String>, CommandError> {
+pub(super) fn block(context: &CommandContext) -> Result<Vec<String>, CommandError> {
     let lines = match read(context)? {
         None => return Ok(Vec::new()),
         Some(Err(why)) => vec![format!("Mode: agent ({why})")],
@@ -37,7 +37,7 @@ pub(super) enum AgentStatus {
 }
 
 /// Read the status of the agent loop; `None` when there is no session.
-pub(super) fn status(context: &Context) -> Result<Option<AgentStatus>, CommandError> {
+pub(super) fn status(context: &CommandContext) -> Result<Option<AgentStatus>, CommandError> {
     Ok(match read(context)? {
         None => None,
         Some(Err(error)) => Some(AgentStatus::Unreadable { error }),
@@ -46,7 +46,7 @@ pub(super) fn status(context: &Context) -> Result<Option<AgentStatus>, CommandEr
             session.total_cost = cost.usd;
             Some(AgentStatus::Session {
                 unknown_cost_runs: cost.unknown_runs,
-                running: at_work(context) == AtWork::Running,
+                running: at_work(context) == SessionActivity::Running,
                 elapsed_seconds: session.seconds(&context.now()),
                 session: Box::new(session),
             })
@@ -55,7 +55,7 @@ pub(super) fn status(context: &Context) -> Result<Option<AgentStatus>, CommandEr
 }
 
 /// The session, or why it cannot be read: the rest of the status is worth showing without it.
-fn read(context: &Context) -> Result<Option<Result<AgentSession, String>>, CommandError> {
+fn read(context: &CommandContext) -> Result<Option<Result<AgentSession, String>>, CommandError> {
     let path = context.project.agent_session();
     let text = context.read_text(&path)?;
     Ok(text.map(|text| {
@@ -64,9 +64,9 @@ fn read(context: &Context) -> Result<Option<Result<AgentSession, String>>, Comma
     }))
 }
 
-fn at_work(context: &Context) -> AtWork {
+fn at_work(context: &CommandContext) -> SessionActivity {
     match context.running() {
-        Running::Pid(_) => AtWork::Running,
-        Running::Nobody => AtWork::Interrupted,
+        LoopProcess::Pid(_) => SessionActivity::Running,
+        LoopProcess::Nobody => SessionActivity::Interrupted,
     }
 }

@@ -6,20 +6,20 @@ mod watch;
 use clap::Args;
 use ralph_core::agent_session::counts;
 use ralph_core::cycle::{DoneElsewhere, History};
-use ralph_core::dashboard::{self, LoopStatus, Meter, State};
-use ralph_core::inbox::Entry;
-use ralph_core::plan::{self, Item, Stage};
-use ralph_core::view::{self, PlanSummary, Tally};
+use ralph_core::dashboard::{self, BackendMeter, DashboardState, LoopStatus};
+use ralph_core::inbox::InboxEntry;
+use ralph_core::plan::{self, Stage, StageItem};
+use ralph_core::view::{self, PlanSummary, TaskTally};
 use ralph_core::words::count;
 use ralph_host::project_reader::ProjectSnapshot;
 use serde::Serialize;
 
 use agent::AgentStatus;
 
-use crate::args::Common;
-use crate::context::Context;
+use crate::args::CommonArgs;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, LabelledRows, Render};
+use crate::out::{self, LabelledRows, OutputMode};
 
 /// Show where the work stands: the agent loop, stage, tasks, what comes next, what is in the way
 ///
@@ -34,19 +34,19 @@ use crate::out::{self, LabelledRows, Render};
 #[command(verbatim_doc_comment)]
 pub(crate) struct StatusArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     /// Keep running, and show every change
     #[arg(long)]
     pub(crate) watch: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &StatusArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: &StatusArgs) -> Result<(), CommandError> {
     if args.watch {
         return watch::run(context, args);
     }
     match args.common.render() {
-        Render::Json => out::json(&StatusSources::read(context, args)?.answer(context)?),
-        Render::People => {
+        OutputMode::Json => out::json(&StatusSources::read(context, args)?.answer(context)?),
+        OutputMode::People => {
             let head = agent::block(context)?;
             let body = body(context, args, &head)?;
             head.into_iter().chain(body).try_for_each(out::line)
@@ -59,11 +59,11 @@ struct StatusAnswer<'a> {
     #[serde(flatten)]
     summary: PlanSummary<'a>,
     plan: &'a str,
-    tally: Tally,
-    inbox: &'a [Entry],
+    tally: TaskTally,
+    inbox: &'a [InboxEntry],
     agent: Option<AgentStatus>,
     /// The same that the dashboards show.
-    view: State,
+    view: DashboardState,
 }
 
 /// Data that was read for one status.
@@ -75,7 +75,7 @@ struct StatusSources {
 }
 
 impl StatusSources {
-    fn read(context: &Context, args: &StatusArgs) -> Result<Self, CommandError> {
+    fn read(context: &CommandContext, args: &StatusArgs) -> Result<Self, CommandError> {
         let asked = context.read_plan(&args.common.plan)?;
         let history = context.history()?;
         Ok(Self {
@@ -86,16 +86,16 @@ impl StatusSources {
         })
     }
 
-    fn state(&self) -> State {
-        dashboard::state(&self.seen.facts(&self.history, &self.now, Meter::default()))
+    fn state(&self) -> DashboardState {
+        dashboard::state(&self.seen.facts(&self.history, &self.now, BackendMeter::default()))
     }
 
-    fn answer(&self, context: &Context) -> Result<StatusAnswer<'_>, CommandError> {
+    fn answer(&self, context: &CommandContext) -> Result<StatusAnswer<'_>, CommandError> {
         let file = &self.seen.plan;
         Ok(StatusAnswer {
             summary: PlanSummary::of(&file.plan, self.iteration),
             plan: &file.shown,
-            tally: Tally::of(&file.plan),
+            tally: TaskTally::of(&file.plan),
             inbox: &self.seen.inbox,
             agent: agent::status(context)?,
             view: self.state(),
@@ -105,13 +105,13 @@ impl StatusSources {
 
 /// Return the lines below the block of the agent loop. `head` is that block, which may be empty.
 fn body(
-    context: &Context,
+    context: &CommandContext,
     args: &StatusArgs,
     head: &[String],
 ) -> Result<Vec<String>, CommandError> {
     let sources = StatusSources::read(context, args)?;
     let (file, inbox, iteration) = (&sources.seen.plan, &sources.seen.inbox, sources.iteration);
-    let tally = Tally::of(&file.plan);
+    let tally = TaskTally::of(&file.plan);
     let (stage, items) = plan::next(&file.plan);
     let mut rows = LabelledRows::default();
     rows.add("Plan", [&file.shown]);
@@ -136,7 +136,7 @@ fn body(
 }
 
 /// The loop that runs, or is gone: what it does, what it cost, what it needs.
-fn add_loop(rows: &mut LabelledRows, state: &State) {
+fn add_loop(rows: &mut LabelledRows, state: &DashboardState) {
     let run = &state.run;
     let then = if run.stopping { " Then it ends." } else { "" };
     let has_run = run.status != LoopStatus::Never;
@@ -151,7 +151,7 @@ fn add_loop(rows: &mut LabelledRows, state: &State) {
     }
 }
 
-fn explain(stage: Stage, tally: &Tally, iteration: u32) -> String {
+fn explain(stage: Stage, tally: &TaskTally, iteration: u32) -> String {
     if stage == Stage::Complete && tally.total() == 0 {
         return "no tasks yet; `ralph plan` makes them of a spec, `ralph task add` adds one"
             .to_owned();
@@ -173,7 +173,7 @@ fn explain(stage: Stage, tally: &Tally, iteration: u32) -> String {
     }
 }
 
-fn tasks(tally: &Tally) -> String {
+fn tasks(tally: &TaskTally) -> String {
     let parts = [
         (tally.pending, "pending"),
         (tally.done, "done"),
@@ -187,10 +187,10 @@ fn tasks(tally: &Tally) -> String {
     if said.is_empty() { "none".to_owned() } else { said.join(", ") }
 }
 
-fn describe(item: &Item<'_>) -> String {
+fn describe(item: &StageItem<'_>) -> String {
     match item {
-        Item::Task(t) => format!("{}  {}", t.id, t.name),
-        Item::Issue(i) => format!("{}  {}", i.id, i.desc),
-        Item::Stuck { task: t, why } => format!("{}  {} [{why}]", t.id, t.name),
+        StageItem::Task(t) => format!("{}  {}", t.id, t.name),
+        StageItem::Issue(i) => format!("{}  {}", i.id, i.desc),
+        StageItem::Stuck { task: t, why } => format!("{}  {} [{why}]", t.id, t.name),
     }
 }

@@ -1,21 +1,21 @@
 //! `ralph status --watch`: the same, again and again, as long as somebody looks.
 //!
 //! The files say when there is something new; at a terminal the clock of the agent loop goes on in
-//! between, and whether the loop is alive is looked at. Ctrl-C ends it as it ends any program: each
+//! between, and whether the loop is alive is looked at. Ctrl-C ends it ends any program: each
 //! frame leaves a clean line behind.
 
 use std::io::{self, Write};
 use std::time::Duration;
 
 use ralph_core::text::clip;
-use ralph_face::{Line, Screen, Size, Style, Terminal, stdout_size};
+use ralph_face::{Screen, ScreenLine, ScreenSize, ScreenStyle, TerminalAbility, stdout_size};
 use ralph_host::store::journal_file;
-use ralph_host::watch::Watch;
+use ralph_host::watch::FileWatch;
 
 use super::{StatusArgs, StatusSources, agent, body};
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
 /// Time between two looks at the clock.
 const TICK: Duration = Duration::from_secs(1);
@@ -23,17 +23,17 @@ const TICK: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(3600);
 
 /// Show the status until somebody ends it.
-pub(super) fn run(context: &Context, args: &StatusArgs) -> Result<(), CommandError> {
+pub(super) fn run(context: &CommandContext, args: &StatusArgs) -> Result<(), CommandError> {
     let project = &context.project;
-    let mut watch = Watch::on(vec![
+    let mut watch = FileWatch::on(vec![
         context.plan_path(&args.common.plan)?,
         project.inbox(),
         project.agent_session(),
         project.state_json(),
         journal_file(&project.state_dir()),
     ]);
-    match (args.common.render(), Terminal::of_stdout()) {
-        (Render::People, Terminal::Able(paint)) => {
+    match (args.common.render(), TerminalAbility::of_stdout()) {
+        (OutputMode::People, TerminalAbility::Able(paint)) => {
             let screen = Screen::new(io::stdout(), paint);
             in_place(context, args, &mut watch, screen)
         }
@@ -43,9 +43,9 @@ pub(super) fn run(context: &Context, args: &StatusArgs) -> Result<(), CommandErr
 
 /// Redraw the status in place on a terminal, again and again.
 fn in_place<W: Write>(
-    context: &Context,
+    context: &CommandContext,
     args: &StatusArgs,
-    watch: &mut Watch,
+    watch: &mut FileWatch,
     mut screen: Screen<W>,
 ) -> Result<(), CommandError> {
     let mut below = Vec::new();
@@ -68,22 +68,22 @@ fn in_place<W: Write>(
 
 /// Elsewhere: one more block, or one more line of JSON, whenever a file has changed.
 fn one_more(
-    context: &Context,
+    context: &CommandContext,
     args: &StatusArgs,
-    watch: &mut Watch,
-    render: Render,
+    watch: &mut FileWatch,
+    render: OutputMode,
 ) -> Result<(), CommandError> {
     let mut last = String::new();
     loop {
         let (now, timeless) = match render {
-            Render::Json => {
+            OutputMode::Json => {
                 let sources = StatusSources::read(context, args)?;
                 let mut answer = sources.answer(context)?;
                 let now = out::json_text(&answer)?;
                 answer.view.clear_clocks();
                 (now, out::json_text(&answer)?)
             }
-            Render::People => {
+            OutputMode::People => {
                 let head = agent::block(context)?;
                 let body = body(context, args, &head)?;
                 let text = head.into_iter().chain(body).collect::<Vec<_>>().join("\n");
@@ -91,7 +91,7 @@ fn one_more(
             }
         };
         if timeless != last {
-            let apart = if last.is_empty() || render == Render::Json { "" } else { "\n" };
+            let apart = if last.is_empty() || render == OutputMode::Json { "" } else { "\n" };
             let mut stdout = io::stdout().lock();
             if writeln!(stdout, "{apart}{now}").and_then(|()| stdout.flush()).is_err() {
                 // Nobody reads it any more.
@@ -108,7 +108,7 @@ fn told(error: &CommandError) -> Vec<String> {
 }
 
 /// As many lines as the terminal has, none of them longer than it is wide.
-fn fit<'l>(lines: impl Iterator<Item = &'l String>, size: Size) -> Vec<Line> {
+fn fit<'l>(lines: impl Iterator<Item = &'l String>, size: ScreenSize) -> Vec<ScreenLine> {
     let (rows, columns) = (size.rows.saturating_sub(1), size.columns.saturating_sub(2));
-    lines.take(rows).map(|line| Line::of(Style::Plain, clip(line, columns))).collect()
+    lines.take(rows).map(|line| ScreenLine::of(ScreenStyle::Plain, clip(line, columns))).collect()
 }

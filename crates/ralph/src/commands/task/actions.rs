@@ -4,28 +4,29 @@ use std::io::Read;
 
 use ralph_core::claim::Claim;
 use ralph_core::plan::{
-    self, Edit, Id, Plan, Priority, Refusal, Task, TaskInput, add, prioritize, read_tasks, verbs,
+    self, Id, Plan, PlanEdit, Priority, Task, TaskInput, VerbRefusal, add, prioritize, read_tasks,
+    verbs,
 };
 use ralph_core::view;
 use serde_json::json;
 
-use super::EditArgs;
+use super::TaskEditArgs;
 use super::choice::{only_done, only_open, refused};
-use super::deeds::{Which, add_tasks, listed, task_of};
+use super::deeds::{TaskScope, add_tasks, listed, task_of};
 use crate::args::PlanArgs;
 use crate::commands::permit;
 use crate::commands::spec::{known_spec, spec_of};
-use crate::context::{Changed, Context};
+use crate::context::{ChangedPlan, CommandContext};
 use crate::error::CommandError;
-use crate::out::{self, Render};
+use crate::out::{self, OutputMode};
 
-pub(super) struct Tasks<'a> {
-    pub(super) context: &'a Context,
+pub(super) struct TaskActions<'a> {
+    pub(super) context: &'a CommandContext,
     pub(super) plan: &'a PlanArgs,
-    pub(super) render: Render,
+    pub(super) render: OutputMode,
 }
 
-impl Tasks<'_> {
+impl TaskActions<'_> {
     pub(super) fn add(&self, argument: &str) -> Result<(), CommandError> {
         let argument = match argument {
             "-" => match self.context.behalf() {
@@ -72,12 +73,12 @@ impl Tasks<'_> {
                 None => verbs::accept_all(plan, &at),
             };
             accepted.extend(edits.iter().filter_map(|e| match e {
-                Edit::Retire { id, .. } => Some(id.clone()),
+                PlanEdit::Retire { id, .. } => Some(id.clone()),
                 _ => None,
             }));
             Ok(edits)
         })?;
-        if accepted.is_empty() && self.render == Render::People {
+        if accepted.is_empty() && self.render == OutputMode::People {
             return out::line("Nothing to accept: no task is done.");
         }
         self.tell("Accepted", &find(&changed, &accepted))
@@ -113,11 +114,11 @@ impl Tasks<'_> {
         out::json(&counts)
     }
 
-    pub(super) fn list(&self, which: Which) -> Result<(), CommandError> {
+    pub(super) fn list(&self, which: TaskScope) -> Result<(), CommandError> {
         let file = self.context.read_plan(self.plan)?;
         let plan = &file.plan;
         let shown = listed(plan, which);
-        if self.render == Render::Json {
+        if self.render == OutputMode::Json {
             return out::json(&shown);
         }
         if shown.is_empty() {
@@ -125,11 +126,11 @@ impl Tasks<'_> {
             let remark = remark.unwrap_or_default();
             return out::line(format!("No open tasks in {}{remark}.", file.shown));
         }
-        let lookup = plan::Lookup::new(plan);
+        let lookup = plan::PlanLookup::new(plan);
         let rows: Vec<Vec<String>> = shown
             .iter()
             .map(|t| {
-                let why = plan::obstacle(t, &lookup, plan::Trust::Claimed);
+                let why = plan::obstacle(t, &lookup, plan::DependencyTrust::Claimed);
                 let note = why.map(|w| format!("  [{}]", out::clean(&w.to_string())));
                 vec![
                     t.id.to_string(),
@@ -144,20 +145,20 @@ impl Tasks<'_> {
 
     pub(super) fn show(&self, id: &str) -> Result<(), CommandError> {
         let file = self.context.read_plan(self.plan)?;
-        let lookup = plan::Lookup::new(&file.plan);
+        let lookup = plan::PlanLookup::new(&file.plan);
         let task = task_of(&file.plan, &lookup, id)?;
-        if self.render == Render::Json {
+        if self.render == OutputMode::Json {
             return out::json(&task);
         }
         details(task, &file.plan, &lookup).into_iter().try_for_each(out::line)
     }
 
-    pub(super) fn edit(&self, args: &EditArgs) -> Result<(), CommandError> {
+    pub(super) fn edit(&self, args: &TaskEditArgs) -> Result<(), CommandError> {
         let input = args.input()?;
         let id = Id::new(args.id.as_str());
         let changed = self.context.change_plan(self.plan, |plan, _| {
             let Some(old) = plan.task(&id) else {
-                return Err(refused(&Refusal::NoTask(id.clone()), plan));
+                return Err(refused(&VerbRefusal::NoTask(id.clone()), plan));
             };
             let mut task = old.clone();
             let spec = input.spec.as_deref().map(|s| spec_of(plan, s)).transpose()?;
@@ -166,7 +167,7 @@ impl Tasks<'_> {
             if let Some(deps) = &input.deps {
                 add::change_deps(plan, &mut task, deps).map_err(|e| refused(&e, plan))?;
             }
-            Ok(if task == *old { Vec::new() } else { vec![Edit::UpdateTask(task)] })
+            Ok(if task == *old { Vec::new() } else { vec![PlanEdit::UpdateTask(task)] })
         })?;
         // progress.md derives ids from names, so the task is found by its place.
         let at = changed.before.tasks.iter().position(|t| t.id == id);
@@ -179,7 +180,7 @@ impl Tasks<'_> {
         &self,
         word: &str,
         id: &str,
-        verb: impl FnOnce(&Plan, &Id, &str) -> Result<Vec<Edit>, Refusal>,
+        verb: impl FnOnce(&Plan, &Id, &str) -> Result<Vec<PlanEdit>, VerbRefusal>,
     ) -> Result<(), CommandError> {
         let id = Id::new(id);
         let at = self.context.now();
@@ -207,8 +208,8 @@ impl Tasks<'_> {
 
     fn tell(&self, word: &str, tasks: &[&Task]) -> Result<(), CommandError> {
         match self.render {
-            Render::Json => out::json(&tasks),
-            Render::People => tasks
+            OutputMode::Json => out::json(&tasks),
+            OutputMode::People => tasks
                 .iter()
                 .try_for_each(|t| out::line(format!("{word}: {} {}", t.id, out::clean(&t.name)))),
         }
@@ -216,12 +217,12 @@ impl Tasks<'_> {
 }
 
 /// The tasks with these ids, as they are now or, when they left the plan, as they were.
-fn find<'c>(changed: &'c Changed, ids: &[Id]) -> Vec<&'c Task> {
+fn find<'c>(changed: &'c ChangedPlan, ids: &[Id]) -> Vec<&'c Task> {
     let now = |id| changed.after.task(id);
     ids.iter().filter_map(|id| now(id).or_else(|| changed.before.task(id))).collect()
 }
 
-fn details(task: &Task, plan: &Plan, lookup: &plan::Lookup<'_>) -> Vec<String> {
+fn details(task: &Task, plan: &Plan, lookup: &plan::PlanLookup<'_>) -> Vec<String> {
     let mut rows = vec![
         vec!["id".to_owned(), task.id.to_string()],
         vec!["name".to_owned(), out::clean(&task.name)],
@@ -234,7 +235,7 @@ fn details(task: &Task, plan: &Plan, lookup: &plan::Lookup<'_>) -> Vec<String> {
             rows.extend(lines.map(|line| vec![String::new(), line]));
         }
     };
-    row("why", plan::obstacle(task, lookup, plan::Trust::Claimed).map(|o| o.to_string()));
+    row("why", plan::obstacle(task, lookup, plan::DependencyTrust::Claimed).map(|o| o.to_string()));
     row("spec", task.spec.clone().or_else(|| plan.current_spec.clone()));
     row("phase", task.phase.clone());
     row("priority", task.priority.map(|p| p.as_str().to_owned()));

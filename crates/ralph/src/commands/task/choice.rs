@@ -1,6 +1,8 @@
 //! Which task is meant when nobody says, and how a refusal is put.
 
-use ralph_core::plan::{Id, Plan, Refusal, State, Task, TaskStateName, TaskVerb, Trust, runnable};
+use ralph_core::plan::{
+    DependencyTrust, Id, Plan, Task, TaskState, TaskStateName, TaskVerb, VerbRefusal, runnable,
+};
 use ralph_core::text::nearest;
 
 use crate::error::CommandError;
@@ -14,12 +16,12 @@ pub(super) fn only_open(plan: &Plan, working: Option<Id>) -> Result<Id, CommandE
         return Ok(id);
     }
     let marked: Vec<&Task> =
-        open.iter().copied().filter(|task| task.state == State::Running).collect();
+        open.iter().copied().filter(|task| task.state == TaskState::Running).collect();
     match (&marked[..], &open[..]) {
         ([task], _) | ([], [task]) => Ok(task.id.clone()),
         ([], []) => Err(CommandError::new("no task is open, so there is nothing to mark as done")
             .hint("`ralph task list` shows them all")),
-        ([], open) => match runnable(plan, Trust::Claimed)[..] {
+        ([], open) => match runnable(plan, DependencyTrust::Claimed)[..] {
             [task] => Ok(task.id.clone()),
             _ => Err(choose("several tasks are open", "task done ID", open)),
         },
@@ -34,8 +36,8 @@ pub(super) fn only_done(plan: &Plan, reason: &str) -> Result<Id, CommandError> {
         ));
     }
     let claimed = |t: &&Task| match t.state {
-        State::Done => true,
-        State::Accepted => !plan.format.knows_claims(),
+        TaskState::Done => true,
+        TaskState::Accepted => !plan.format.knows_claims(),
         _ => false,
     };
     let done: Vec<&Task> = plan.scoped_tasks().filter(claimed).collect();
@@ -60,24 +62,26 @@ fn choose(why: &str, usage: &str, tasks: &[&Task]) -> CommandError {
 }
 
 /// A refusal with what to do about it.
-pub(crate) fn refused(refusal: &Refusal, plan: &Plan) -> CommandError {
+pub(crate) fn refused(refusal: &VerbRefusal, plan: &Plan) -> CommandError {
     let hint = match refusal {
-        Refusal::NoTask(id) => {
+        VerbRefusal::NoTask(id) => {
             Some(match nearest(id.as_str(), plan.tasks.iter().map(|t| t.id.as_str())) {
                 Some(near) => format!("did you mean {near}?"),
                 None => "`ralph task list` shows them".to_owned(),
             })
         }
-        Refusal::NoIssue(_) => Some("`ralph issue list` shows them".to_owned()),
-        Refusal::Buried { id, fate: TaskStateName::Failed | TaskStateName::Skipped } => {
+        VerbRefusal::NoIssue(_) => Some("`ralph issue list` shows them".to_owned()),
+        VerbRefusal::Buried { id, fate: TaskStateName::Failed | TaskStateName::Skipped } => {
             Some(format!("`ralph task retry {id}` brings it back"))
         }
-        Refusal::WrongState {
+        VerbRefusal::WrongState {
             id,
             state: TaskStateName::Pending | TaskStateName::Running,
             verb: TaskVerb::Accept | TaskVerb::Reject,
         } => Some(format!("`ralph task done {id}` comes first")),
-        Refusal::Needed { .. } => Some("change or delete those first, or skip this one".to_owned()),
+        VerbRefusal::Needed { .. } => {
+            Some("change or delete those first, or skip this one".to_owned())
+        }
         _ => None,
     };
     CommandError::new(refusal.to_string()).maybe_hint(hint)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ralph_core::plan::{Id, Lookup, Plan, Refusal, State, Task, TaskInput, add};
+use ralph_core::plan::{Id, Plan, PlanLookup, Task, TaskInput, TaskState, VerbRefusal, add};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,13 +10,13 @@ use super::choice::refused;
 use crate::args::PlanArgs;
 use crate::commands::permit;
 use crate::commands::spec::spec_of;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// Tasks in a list: the unfinished ones of the current spec, or those of every spec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Which {
+pub(crate) enum TaskScope {
     #[default]
     Open,
     All,
@@ -24,7 +24,7 @@ pub(crate) enum Which {
 
 /// Add tasks; inside an attempt only a few. Returns them as they are in the plan.
 pub(crate) fn add_tasks(
-    context: &Context,
+    context: &CommandContext,
     plan: &PlanArgs,
     inputs: Vec<TaskInput>,
 ) -> Result<Vec<Task>, CommandError> {
@@ -38,7 +38,7 @@ pub(crate) fn add_tasks(
             ..input
         })
         .collect();
-    let add = |plan: &Plan, codec: &dyn ralph_core::format::Codec| {
+    let add = |plan: &Plan, codec: &dyn ralph_core::format::PlanCodec| {
         let inputs = inputs.iter().cloned().map(|input| {
             let spec = input.spec.as_deref().map(|s| spec_of(plan, s)).transpose()?;
             Ok(TaskInput { spec, ..input })
@@ -52,11 +52,12 @@ pub(crate) fn add_tasks(
 }
 
 /// Return the tasks of a list, in the order of the plan.
-pub(crate) fn listed(plan: &Plan, which: Which) -> Vec<Task> {
+pub(crate) fn listed(plan: &Plan, which: TaskScope) -> Vec<Task> {
     match which {
-        Which::All => plan.all_tasks(),
-        Which::Open => {
-            let unfinished = |t: &&Task| !matches!(t.state, State::Accepted | State::Skipped);
+        TaskScope::All => plan.all_tasks(),
+        TaskScope::Open => {
+            let unfinished =
+                |t: &&Task| !matches!(t.state, TaskState::Accepted | TaskState::Skipped);
             plan.scoped_tasks().filter(unfinished).cloned().collect()
         }
     }
@@ -65,12 +66,12 @@ pub(crate) fn listed(plan: &Plan, which: Which) -> Vec<Task> {
 /// Return the task with this id, or an error that names similar ids and the command for ended tasks.
 pub(crate) fn task_of<'p>(
     plan: &'p Plan,
-    lookup: &Lookup<'p>,
+    lookup: &PlanLookup<'p>,
     id: &str,
 ) -> Result<&'p Task, CommandError> {
     let id = Id::new(id);
     lookup.task(&id).ok_or_else(|| {
         let history = lookup.tombstone(&id).map(|_| "`ralph log` shows what became of it".into());
-        refused(&Refusal::NoTask(id.clone()), plan).maybe_hint(history)
+        refused(&VerbRefusal::NoTask(id.clone()), plan).maybe_hint(history)
     })
 }

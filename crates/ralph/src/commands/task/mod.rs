@@ -5,18 +5,18 @@ mod choice;
 mod deeds;
 
 use clap::{Args, Subcommand};
-use ralph_core::plan::{Id, Plan, Priority, Refusal, TaskInput, verbs};
+use ralph_core::plan::{Id, Plan, Priority, TaskInput, VerbRefusal, verbs};
 
-use crate::args::{Common, PlanArgs};
-use crate::commands::permit::Access;
-use crate::context::Context;
+use crate::args::{CommonArgs, PlanArgs};
+use crate::commands::permit::CommandAccess;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::out::Render;
+use crate::out::OutputMode;
 
-use actions::Tasks;
+use actions::TaskActions;
 pub(crate) use actions::read_stdin;
 pub(crate) use choice::refused;
-pub(crate) use deeds::{Which, add_tasks, listed, task_of};
+pub(crate) use deeds::{TaskScope, add_tasks, listed, task_of};
 
 /// Add, change and judge tasks
 ///
@@ -29,13 +29,13 @@ pub(crate) use deeds::{Which, add_tasks, listed, task_of};
 #[command(verbatim_doc_comment)]
 pub(crate) struct TaskArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     #[command(subcommand)]
-    action: Action,
+    action: TaskAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum TaskAction {
     /// Add one task or several
     ///
     /// Fields: name, notes, accept (text or array), deps (array), priority, spec, and a few more.
@@ -106,7 +106,7 @@ enum Action {
     ///   ralph task edit t-1a2b --priority high
     ///   ralph task edit t-1a2b '{"deps": ["t-3c4d"], "notes": "see the RFC"}'
     #[command(verbatim_doc_comment)]
-    Edit(EditArgs),
+    Edit(TaskEditArgs),
     /// Leave a task out
     ///
     /// Example: ralph task skip t-1a2b "not needed any more"
@@ -144,7 +144,7 @@ enum Action {
 }
 
 #[derive(Debug, Args)]
-struct EditArgs {
+struct TaskEditArgs {
     /// The id of the task
     id: String,
     /// The fields to change, as a JSON object
@@ -172,36 +172,38 @@ struct EditArgs {
 impl TaskArgs {
     /// Check whether the command reads standard input.
     pub(crate) fn reads_input(&self) -> bool {
-        matches!(&self.action, Action::Add { task } if task == "-")
+        matches!(&self.action, TaskAction::Add { task } if task == "-")
     }
 
-    pub(crate) fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> CommandAccess {
         match self.action {
-            Action::List { .. } | Action::Show { .. } => Access::Look,
-            Action::Add { .. } | Action::Done { .. } | Action::Block { .. } => Access::Say,
-            _ => Access::Decide,
+            TaskAction::List { .. } | TaskAction::Show { .. } => CommandAccess::Look,
+            TaskAction::Add { .. } | TaskAction::Done { .. } | TaskAction::Block { .. } => {
+                CommandAccess::Say
+            }
+            _ => CommandAccess::Decide,
         }
     }
 }
 
-pub(crate) fn run(context: &Context, args: TaskArgs) -> Result<(), CommandError> {
+pub(crate) fn run(context: &CommandContext, args: TaskArgs) -> Result<(), CommandError> {
     let render = args.common.render();
-    let tasks = Tasks { context, plan: &args.common.plan, render };
+    let tasks = TaskActions { context, plan: &args.common.plan, render };
     match args.action {
-        Action::Add { task } => tasks.add(&task),
-        Action::Done { id } => tasks.done(id),
-        Action::Accept { id } => tasks.accept(id),
-        Action::Reject { words } => tasks.reject(words),
-        Action::Prioritize { spec } => tasks.prioritize(spec),
-        Action::List { all } => tasks.list(if all { Which::All } else { Which::Open }),
-        Action::Show { id } => tasks.show(&id),
-        Action::Edit(edit) => tasks.edit(&edit),
-        Action::Skip { id, reason } => {
+        TaskAction::Add { task } => tasks.add(&task),
+        TaskAction::Done { id } => tasks.done(id),
+        TaskAction::Accept { id } => tasks.accept(id),
+        TaskAction::Reject { words } => tasks.reject(words),
+        TaskAction::Prioritize { spec } => tasks.prioritize(spec),
+        TaskAction::List { all } => tasks.list(if all { TaskScope::All } else { TaskScope::Open }),
+        TaskAction::Show { id } => tasks.show(&id),
+        TaskAction::Edit(edit) => tasks.edit(&edit),
+        TaskAction::Skip { id, reason } => {
             tasks.judge("Skipped", &id, |p, id, at| verbs::skip(p, id, reason.as_deref(), at))
         }
-        Action::Block { id, reason } => tasks.block(&id, reason),
-        Action::Retry { id } => tasks.judge("Retry", &id, |p, id, _| verbs::retry(p, id)),
-        Action::Delete { id, reason } => {
+        TaskAction::Block { id, reason } => tasks.block(&id, reason),
+        TaskAction::Retry { id } => tasks.judge("Retry", &id, |p, id, _| verbs::retry(p, id)),
+        TaskAction::Delete { id, reason } => {
             tasks.judge("Deleted", &id, |p, id, at| verbs::delete(p, id, reason.as_deref(), at))
         }
     }
@@ -209,21 +211,21 @@ pub(crate) fn run(context: &Context, args: TaskArgs) -> Result<(), CommandError>
 
 /// Run `ralph skip` while no loop runs.
 pub(crate) fn skip(
-    context: &Context,
+    context: &CommandContext,
     plan: &PlanArgs,
     id: &str,
-    render: Render,
+    render: OutputMode,
 ) -> Result<(), CommandError> {
-    let tasks = Tasks { context, plan, render };
+    let tasks = TaskActions { context, plan, render };
     tasks.judge("Skipped", id, |plan, id, at| verbs::skip(plan, id, None, at))
 }
 
 /// Make the error for an id that the plan does not have.
 pub(crate) fn unknown(id: &Id, plan: &Plan) -> CommandError {
-    refused(&Refusal::NoTask(id.clone()), plan)
+    refused(&VerbRefusal::NoTask(id.clone()), plan)
 }
 
-impl EditArgs {
+impl TaskEditArgs {
     fn input(&self) -> Result<TaskInput, CommandError> {
         let bad = |e: String| CommandError::usage(format!("cannot change that: {e}"));
         let mut input = match &self.json_fields {

@@ -4,9 +4,11 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use ralph_core::backend::{Driver, Event, Permissions, Reader, Request};
-use ralph_core::dashboard::Meter;
-use ralph_face::{Line, Style, event_line};
+use ralph_core::backend::{
+    BackendDriver, BackendEvent, BackendPermissions, BackendReader, BackendRequest,
+};
+use ralph_core::dashboard::BackendMeter;
+use ralph_face::{ScreenLine, ScreenStyle, event_line};
 use serde_json::Value;
 
 /// Of a long log only so many bytes are read at first.
@@ -14,27 +16,30 @@ const MOST: u64 = 1 << 20;
 
 /// A log and how far it was read.
 #[derive(Default)]
-pub(super) struct Tail {
+pub(super) struct AttemptLogTail {
     path: Option<PathBuf>,
-    reader: Option<Box<dyn Reader>>,
+    reader: Option<Box<dyn BackendReader>>,
     read: u64,
     /// The beginning of a line whose end is not there yet.
     rest: Vec<u8>,
     /// Last context size and cost that the backend reported.
-    pub(super) meter: Meter,
+    pub(super) meter: BackendMeter,
 }
 
-impl Tail {
+impl AttemptLogTail {
     /// Nothing of this log was read yet. Without a driver its lines are shown as they are.
-    pub(super) fn of(path: PathBuf, driver: Option<&dyn Driver>) -> Self {
-        let request = Request { permissions: Permissions::Default, ..Request::plain("") };
+    pub(super) fn of(path: PathBuf, driver: Option<&dyn BackendDriver>) -> Self {
+        let request = BackendRequest {
+            permissions: BackendPermissions::Default,
+            ..BackendRequest::plain("")
+        };
         let length = path.metadata().map_or(0, |meta| meta.len());
         Self {
             path: Some(path),
             reader: driver.map(|driver| driver.reader(&request)),
             read: length.saturating_sub(MOST),
             rest: Vec::new(),
-            meter: Meter::default(),
+            meter: BackendMeter::default(),
         }
     }
 
@@ -43,7 +48,7 @@ impl Tail {
     }
 
     /// Add what is new to `out`. A log that cannot be read says nothing.
-    pub(super) fn read(&mut self, root: Option<&str>, out: &mut Vec<Line>) {
+    pub(super) fn read(&mut self, root: Option<&str>, out: &mut Vec<ScreenLine>) {
         let Some(new) = self.unread() else { return };
         self.rest.extend(new);
         let whole = self.rest.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
@@ -52,7 +57,7 @@ impl Tail {
         let mut events = Vec::new();
         for line in lines.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
             let Some(reader) = &mut self.reader else {
-                out.push(Line::of(Style::Plain, String::from_utf8_lossy(line)));
+                out.push(ScreenLine::of(ScreenStyle::Plain, String::from_utf8_lossy(line)));
                 continue;
             };
             reader.line(line, &mut events);
@@ -77,11 +82,15 @@ impl Tail {
 }
 
 /// An answer that is meant for ralph, in the one line of it that is meant for people.
-fn answer(event: &Event) -> Option<Line> {
-    let Event::Text(text) = event else { return None };
+fn answer(event: &BackendEvent) -> Option<ScreenLine> {
+    let BackendEvent::Text(text) = event else { return None };
     let value: Value = serde_json::from_str(text.trim()).ok().filter(Value::is_object)?;
     let summary = value["summary"].as_str().unwrap_or("in JSON, for ralph alone");
-    Some(Line::of(Style::Strong, format!("{:<9}", "answer")).hang_here().add(Style::Plain, summary))
+    Some(
+        ScreenLine::of(ScreenStyle::Strong, format!("{:<9}", "answer"))
+            .hang_here()
+            .add(ScreenStyle::Plain, summary),
+    )
 }
 
 #[cfg(test)]
@@ -90,7 +99,7 @@ mod tests {
 
     #[test]
     fn an_answer_in_json_is_one_line_for_people() {
-        let line = |text: &str| answer(&Event::Text(text.into())).map(|line| line.text());
+        let line = |text: &str| answer(&BackendEvent::Text(text.into())).map(|line| line.text());
         let told = line(r#"{"summary": "Parsed it.", "files_touched": []}"#);
         assert_eq!(told.as_deref(), Some("answer   Parsed it."));
         assert_eq!(line("{not json"), None);

@@ -1,6 +1,6 @@
 //! `docs/reference/exit-codes.md`: how a program ends, and with which number.
 
-use ralph_core::cycle::{End, Signal, Tripped, exit_code};
+use ralph_core::cycle::{BreakerTrip, LoopEnd, LoopSignal, exit_code};
 
 use super::{HEAD, holds, row};
 
@@ -48,57 +48,63 @@ fn the_page_of_exit_codes_is_what_the_loops_return() {
     holds("docs/reference/exit-codes.md", &page);
 }
 
-fn ends() -> Vec<(&'static str, End)> {
+fn ends() -> Vec<(&'static str, LoopEnd)> {
     let text = String::new;
     vec![
-        ("every task is done", End::Complete),
-        ("it is done, and no gate proves what landed", End::Unproven { tasks: Vec::new() }),
-        ("it is done, and commits wait to arrive", End::Waiting { why: String::new() }),
-        ("a gate cannot be run", End::Gate { reason: text(), advice: text() }),
-        ("the task of `--task` is done", End::TaskComplete("t-1".into())),
-        ("`--once`: its attempt landed", End::OnceLanded),
-        ("`--once`: its attempt failed", End::OnceFailed),
-        ("what is left cannot run", End::Blocked { why: Vec::new() }),
+        ("every task is done", LoopEnd::Complete),
+        ("it is done, and no gate proves what landed", LoopEnd::Unproven { tasks: Vec::new() }),
+        ("it is done, and commits wait to arrive", LoopEnd::Waiting { why: String::new() }),
+        ("a gate cannot be run", LoopEnd::Gate { reason: text(), advice: text() }),
+        ("the task of `--task` is done", LoopEnd::TaskComplete("t-1".into())),
+        ("`--once`: its attempt landed", LoopEnd::OnceLanded),
+        ("`--once`: its attempt failed", LoopEnd::OnceFailed),
+        ("what is left cannot run", LoopEnd::Blocked { why: Vec::new() }),
         (
             "work is done, and no verifier gave a usable verdict",
-            End::NotVerified { why: Vec::new() },
+            LoopEnd::NotVerified { why: Vec::new() },
         ),
-        ("nothing moves any more", End::Breaker(Tripped { reason: text(), evidence: Vec::new() })),
-        ("progress.md says that all is done, and tasks are open", End::FalseDone),
-        ("no agent made a plan that can be used", End::NoPlan { why: text(), log: None }),
-        ("a person has to decide", End::Paused { reason: text() }),
-        ("`max_iterations` are used", End::MaxIterations(1)),
-        ("`max_cost` is spent", End::MaxCost { limit: 1.0, spent: 1.0 }),
-        ("a usage limit, with `--no-wait`", End::UsageLimit { reason: text() }),
-        ("`ralph stop`", End::Stopped),
-        ("the backend is missing or not logged in", End::Backend { reason: text(), advice: None }),
-        ("Ctrl-C", End::Interrupted(Signal::Interrupt)),
-        ("SIGTERM", End::Interrupted(Signal::Terminate)),
+        (
+            "nothing moves any more",
+            LoopEnd::Breaker(BreakerTrip { reason: text(), evidence: Vec::new() }),
+        ),
+        ("progress.md says that all is done, and tasks are open", LoopEnd::FalseDone),
+        ("no agent made a plan that can be used", LoopEnd::NoPlan { why: text(), log: None }),
+        ("a person has to decide", LoopEnd::Paused { reason: text() }),
+        ("`max_iterations` are used", LoopEnd::MaxIterations(1)),
+        ("`max_cost` is spent", LoopEnd::MaxCost { limit: 1.0, spent: 1.0 }),
+        ("a usage limit, with `--no-wait`", LoopEnd::UsageLimit { reason: text() }),
+        ("`ralph stop`", LoopEnd::Stopped),
+        (
+            "the backend is missing or not logged in",
+            LoopEnd::Backend { reason: text(), advice: None },
+        ),
+        ("Ctrl-C", LoopEnd::Interrupted(LoopSignal::Interrupt)),
+        ("SIGTERM", LoopEnd::Interrupted(LoopSignal::Terminate)),
     ]
 }
 
 /// A new kind of end does not compile here until it is listed above.
 #[expect(dead_code, reason = "only the compiler reads it")]
-fn all_are_listed(end: &End) {
+fn all_are_listed(end: &LoopEnd) {
     match end {
-        End::Complete
-        | End::Unproven { .. }
-        | End::Waiting { .. }
-        | End::Gate { .. }
-        | End::TaskComplete(_)
-        | End::OnceLanded
-        | End::OnceFailed
-        | End::Blocked { .. }
-        | End::NotVerified { .. }
-        | End::Breaker(_)
-        | End::FalseDone
-        | End::NoPlan { .. }
-        | End::Paused { .. }
-        | End::MaxIterations(_)
-        | End::MaxCost { .. }
-        | End::UsageLimit { .. }
-        | End::Stopped
-        | End::Backend { .. }
-        | End::Interrupted(Signal::Interrupt | Signal::Terminate) => {}
+        LoopEnd::Complete
+        | LoopEnd::Unproven { .. }
+        | LoopEnd::Waiting { .. }
+        | LoopEnd::Gate { .. }
+        | LoopEnd::TaskComplete(_)
+        | LoopEnd::OnceLanded
+        | LoopEnd::OnceFailed
+        | LoopEnd::Blocked { .. }
+        | LoopEnd::NotVerified { .. }
+        | LoopEnd::Breaker(_)
+        | LoopEnd::FalseDone
+        | LoopEnd::NoPlan { .. }
+        | LoopEnd::Paused { .. }
+        | LoopEnd::MaxIterations(_)
+        | LoopEnd::MaxCost { .. }
+        | LoopEnd::UsageLimit { .. }
+        | LoopEnd::Stopped
+        | LoopEnd::Backend { .. }
+        | LoopEnd::Interrupted(LoopSignal::Interrupt | LoopSignal::Terminate) => {}
     }
 }

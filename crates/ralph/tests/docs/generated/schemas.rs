@@ -7,7 +7,9 @@ use ralph_core::construct::answer::{
     Decomposition, Investigation, PlanAnswer, SpecVerdict, TaskVerdict,
 };
 use ralph_core::handoff;
-use ralph_core::memory::roles::directive::{IndexerReport, PostDirective, PrepDirective, Review};
+use ralph_core::memory::roles::directive::{
+    IndexerReport, PassReview, PostDirective, PrepDirective,
+};
 use serde_json::Value;
 
 use super::{HEAD, holds, row};
@@ -72,7 +74,7 @@ fn schemas() -> Vec<(&'static str, &'static str, Value)> {
             schema_of::<PostDirective>().to_value(),
         ),
         ("index-report", "The indexer.", schema_of::<IndexerReport>().to_value()),
-        ("review", "A pass that reviews.", schema_of::<Review>().to_value()),
+        ("review", "A pass that reviews.", schema_of::<PassReview>().to_value()),
     ]
 }
 

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 
 use ralph_core::backend::sim::Fault;
-use ralph_core::backend::{Ending, Event, Outcome, Stop};
+use ralph_core::backend::{BackendEvent, BackendOutcome, ProcessEnding, StopCause};
 
 use ralph_testkit::until;
 
@@ -66,7 +66,7 @@ fn every_fault_ends_in_its_outcome() {
             Fault::MaxTurns => "max_turns",
             _ => "success",
         };
-        let (outcome, _, _) = seen.judged(stopped.then_some(Stop::Timeout));
+        let (outcome, _, _) = seen.judged(stopped.then_some(StopCause::Timeout));
         assert_eq!(outcome.word(), expected, "{}: {}", fault.as_str(), seen.stderr);
     }
 }
@@ -78,7 +78,7 @@ fn a_crash_leaves_half_of_a_file() {
         let seen = run(&stage, fault);
         assert_eq!(seen.status.signal(), Some(signal));
         assert_eq!(stage.project.read("work.txt"), "ab");
-        let crash = matches!(seen.outcome(), Outcome::Crash { ending: Ending::Signal(s), .. } if s == signal);
+        let crash = matches!(seen.outcome(), BackendOutcome::Crash { ending: ProcessEnding::Signal(s), .. } if s == signal);
         assert!(crash, "{:?}", seen.outcome());
     }
 }
@@ -110,7 +110,7 @@ fn garbage_is_bytes_and_every_line_of_it_is_kept() {
     let at = |part: &[u8]| seen.stdout.windows(part.len()).any(|bytes| bytes == part);
     assert!(at(b"\xff\xfe not text") && at(b"\x00\x01\x1b["), "{:?}", seen.lines());
     let (_, events, _) = seen.judged(None);
-    let unknown = events.iter().filter(|event| matches!(event, Event::Unknown(_))).count();
+    let unknown = events.iter().filter(|event| matches!(event, BackendEvent::Unknown(_))).count();
     assert_eq!(unknown, 4, "{events:?}");
     assert_eq!(stage.project.read("work.txt"), "abcd", "the work went on");
 }
@@ -192,7 +192,7 @@ fn a_usage_limit_says_when_it_is_lifted() {
     let stage = Stage::new();
     let seen = run(&stage, Fault::UsageLimit);
     let resets_at = match seen.outcome() {
-        Outcome::RateLimit { resets_at, .. } => resets_at,
+        BackendOutcome::RateLimit { resets_at, .. } => resets_at,
         other => panic!("{other}"),
     };
     // The stopped clock of the test, and an hour.
