@@ -59,7 +59,7 @@ impl ArrivalHost for RunArrivalHost<'_, '_> {
     }
 
     fn gate_replay(&mut self, commit: &Oid) -> Result<ReplayGateResult, ArrivalError> {
-        let red = self.session.gate_alone(commit).map_err(host_error)?;
+        let red = self.session.gate_commit(commit).map_err(host_error)?;
         Ok(match red {
             None => ReplayGateResult::Red(vec!["the gates were ended".to_owned()]),
             Some(red) if red.is_empty() => ReplayGateResult::Green,
@@ -135,12 +135,13 @@ impl<'a> RunSession<'a> {
     pub(super) fn arrive(&mut self) -> Result<(), DriveError> {
         self.work.arrival_is_due.set(false);
         if self.work.lane.is_home() {
-            return self.follow_tip();
+            return self.move_home_to_tip();
         }
         if !self.config.auto_commit && !self.branch_has_tip()? {
             return Ok(());
         }
-        let outcome = self.bring(MissingWorkAnswer::Wait, &mut LandReport::default())?;
+        let outcome =
+            self.bring_waiting_commits(MissingWorkAnswer::Wait, &mut LandReport::default())?;
         if let Some(sentence) = outcome.as_ref().and_then(lasting_trouble) {
             self.warn(sentence);
         }
@@ -159,16 +160,16 @@ impl<'a> RunSession<'a> {
     }
 
     /// Bring what waits. `None` when nothing ever landed.
-    pub(super) fn bring(
+    pub(super) fn bring_waiting_commits(
         &mut self,
         on_missing: MissingWorkAnswer,
         report: &mut LandReport,
     ) -> Result<Option<ArrivalOutcome>, DriveError> {
-        self.let_arrive(report, |home, line, host| home.arrive(line, on_missing, host))
+        self.arrive_with(report, |home, line, host| home.arrive(line, on_missing, host))
     }
 
     /// Let `act` do something with the commits that wait, and the ledger follow what came of it.
-    pub(super) fn let_arrive<T>(
+    pub(super) fn arrive_with<T>(
         &mut self,
         report: &mut LandReport,
         act: impl FnOnce(&Repo<'a>, &ArrivalLine, &mut dyn ArrivalHost) -> Result<T, ArrivalError>,
@@ -178,12 +179,12 @@ impl<'a> RunSession<'a> {
         let mut host = RunArrivalHost { session: self, report };
         let done = act(&home, &line, &mut host);
         let done = done.map_err(drive_error)?;
-        self.follow_line()?;
+        self.adopt_arrival_record()?;
         Ok(Some(done))
     }
 
     /// Home is the lane: its branch and its index follow the tip.
-    fn follow_tip(&mut self) -> Result<(), DriveError> {
+    fn move_home_to_tip(&mut self) -> Result<(), DriveError> {
         self.work.lane.give_home_back(&self.work.tip, self.work.branch.as_deref())?;
         let branch = self.work.target_name().to_owned();
         for (commit, name) in self.work.lane.take_kept_commits() {
@@ -201,22 +202,22 @@ impl<'a> RunSession<'a> {
         }
         let arrived = ArrivedCommits { branch, commit, commits };
         self.record(JournalRecord::Arrived(arrived), Durability::Eventual)?;
-        self.follow_line()
+        self.adopt_arrival_record()
     }
 
     /// An arrival that a crash interrupted is finished or undone.
     pub(super) fn recover_arrival(&mut self) -> Result<(), DriveError> {
         if self.work.lane.is_home() {
-            return self.follow_tip();
+            return self.move_home_to_tip();
         }
         self.note_unknown_commit()?;
         let report = &mut LandReport::default();
-        self.let_arrive(report, |home, line, host| home.recover_arrival(line, host))?;
+        self.arrive_with(report, |home, line, host| home.recover_arrival(line, host))?;
         Ok(())
     }
 
     /// The tip and the ledger follow what the journal says about the arrival.
-    fn follow_line(&mut self) -> Result<(), DriveError> {
+    fn adopt_arrival_record(&mut self) -> Result<(), DriveError> {
         let Some(line) = &self.history.arrival else { return Ok(()) };
         if let Some(tip) = Oid::parse(line.tip.as_bytes()) {
             self.work.tip = tip;
@@ -226,9 +227,9 @@ impl<'a> RunSession<'a> {
 
     /// Run the gates on a commit that no attempt has left. Returns the names of those that fail and do not
     /// fail on the branch in the same way; `None` when somebody wants an end first.
-    pub(super) fn gate_alone(&mut self, commit: &Oid) -> Result<Option<Vec<String>>, DriveError> {
+    pub(super) fn gate_commit(&mut self, commit: &Oid) -> Result<Option<Vec<String>>, DriveError> {
         let (gates, mut known) = (self.gates.clone(), self.baselines.clone());
-        let runs = match self.run_alone(commit, &gates) {
+        let runs = match self.run_gates_on_commit(commit, &gates) {
             Err(DriveError::Lane(LaneError::Setup { .. })) => {
                 return Ok(Some(vec!["the setup of the lane".to_owned()]));
             }
@@ -245,14 +246,14 @@ impl<'a> RunSession<'a> {
         if !unknown.is_empty()
             && let Some(base) = self.repo.find_commit(&branch)?
         {
-            let Some(ran) = self.run_alone(&base, &unknown)? else { return Ok(None) };
+            let Some(ran) = self.run_gates_on_commit(&base, &unknown)? else { return Ok(None) };
             ran.iter().for_each(|run| known.record(run));
         }
         let verdict = gate::judge("", &runs, &known, Vec::new(), self.config.judges);
         Ok(Some(verdict.blocking().map(|check| check.name.clone()).collect()))
     }
 
-    fn run_alone(
+    fn run_gates_on_commit(
         &mut self,
         commit: &Oid,
         gates: &[Gate],
@@ -263,25 +264,25 @@ impl<'a> RunSession<'a> {
         self.work.lane.put_on(commit)?;
         self.announce_setup()?;
         self.work.lane.furnish(self.project.root(), &|job| job)?;
-        self.let_in()?;
+        self.open_lane_to_backend()?;
         let (logs, running) = (self.project.root().join(LOGS), self.after_last_attempt());
         self.run_all(gates, &logs, GateTree::Alone, &running)
     }
 
     /// The run ends: what is left of its ledger becomes a commit on the tip, and everything arrives. Says why
     /// commits wait.
-    pub(super) fn bring_home(&mut self) -> Result<Option<String>, DriveError> {
+    pub(super) fn finish_arrivals(&mut self) -> Result<Option<String>, DriveError> {
         self.arrive()?;
         self.commit_ledger_on_tip()?;
         self.arrive()?;
-        self.record_unsent()?;
+        self.record_held_back_commits()?;
         let Some(line) = &self.history.arrival else { return Ok(None) };
         let wait = line.waits_for(RunState::Ended);
         Ok(wait.map(|wait| wait.reason(line.waiting_commits())))
     }
 
     /// Without `auto_commit` nothing arrives by itself: the journal says so.
-    fn record_unsent(&mut self) -> Result<(), DriveError> {
+    fn record_held_back_commits(&mut self) -> Result<(), DriveError> {
         let line = self.history.arrival.as_ref().filter(|line| !line.is_settled());
         let Some(line) = line.filter(|_| !self.config.auto_commit) else { return Ok(()) };
         let (why, waiting) = (ArrivalWait::AutoCommitOff, line.waiting_commits());
@@ -302,7 +303,7 @@ impl<'a> RunSession<'a> {
             return self.note_answered_edits();
         }
         self.work.lane.put_on(&tip)?;
-        let riding = self.ride(run_ledger::LedgerCommitKind::End, None)?;
+        let riding = self.write_riding_files(run_ledger::LedgerCommitKind::End, None)?;
         let attempt = self.ids.ulid(self.clock.now());
         let message = CommitMessage { subject: self.ledger_subject(), ..CommitMessage::default() };
         let commit = match self.commit_on_tip(&tip, message.of_attempt(&attempt), riding) {

@@ -72,27 +72,27 @@ impl AttemptRun {
 
 impl RunSession<'_> {
     /// Make one attempt at a task, from its preparation to its landing or failure.
-    pub(super) fn attempt(&mut self, task: Task) -> Result<(), LoopHalt> {
+    pub(super) fn run_attempt(&mut self, task: Task) -> Result<(), LoopHalt> {
         self.arrive_before_attempt()?;
         let backend = self.free_backend()?;
         self.pause_between()?;
         let id = self.ids.ulid(self.clock.now());
         self.check_message_hook(&task, &id)?;
         self.gate_base(&task, &id)?;
-        let prepared = self.prepare(&task)?;
-        if !self.may_begin() {
+        let prepared = self.prepare_prompt(&task)?;
+        if !self.limits_allow_start() {
             return Err(LoopHalt::LookAgain);
         }
-        let (mut run, plan, text) = self.begin(task, id, backend)?;
+        let (mut run, plan, text) = self.start_attempt(task, id, backend)?;
         run.prompt = self.prompt(&run, &plan, &text, prepared.as_deref(), backend)?;
-        self.work(&mut run, &plan, backend)?;
+        self.run_backend(&mut run, &plan, backend)?;
         self.conclude(&mut run)?;
-        self.follow_up(&run)
+        self.run_passes(&run)
     }
 
     /// Preparing takes time and money: whether there is still some of both, and nobody has asked for
     /// something else meanwhile.
-    fn may_begin(&self) -> bool {
+    fn limits_allow_start(&self) -> bool {
         let most = self.config.limits.max_cost;
         let left = most.is_none_or(|most| self.history.cost < most.get());
         // An agent goes on to the end of its iteration; asking again would never end there.
@@ -100,7 +100,7 @@ impl RunSession<'_> {
     }
 
     /// The lane on its base, and the intent to run a backend.
-    fn begin(
+    fn start_attempt(
         &mut self,
         task: Task,
         attempt: String,
@@ -110,7 +110,7 @@ impl RunSession<'_> {
         let iteration = self.next_iteration()?;
         let base = self.ready_lane(&self.keeper(&task), &attempt)?;
         // Its setup may have taken minutes.
-        if !self.is_wanted(&task)? || !self.may_begin() {
+        if !self.is_task_open(&task)? || !self.limits_allow_start() {
             return Err(LoopHalt::LookAgain);
         }
         let chosen = self.choice.at(backend);
@@ -148,18 +148,18 @@ impl RunSession<'_> {
 
     /// The same once an attempt has worked on it, with what the person has written by now. A landing that
     /// a crash interrupted may have told the plan already that the task is done.
-    fn is_still_wanted(&mut self, run: &AttemptRun) -> Result<bool, DriveError> {
+    fn is_task_still_open(&mut self, run: &AttemptRun) -> Result<bool, DriveError> {
         let open = self.history.open.as_ref();
         let open = open.filter(|open| open.started.attempt == run.started.attempt);
         if open.is_some_and(|open| open.intent.is_some()) {
             return Ok(true);
         }
         self.take_over_edits()?;
-        self.is_wanted(&run.task)
+        self.is_task_open(&run.task)
     }
 
     /// Whether the plan still has a task to be done: a person may have skipped or removed it.
-    fn is_wanted(&mut self, task: &Task) -> Result<bool, DriveError> {
+    fn is_task_open(&mut self, task: &Task) -> Result<bool, DriveError> {
         let plan = self.read_plan()?.plan;
         Ok(plan.task(&task.id).is_some_and(|task| task.state.is_open()))
     }
@@ -195,7 +195,7 @@ impl RunSession<'_> {
                     None => continue,
                     Some(failure) => failure,
                 },
-                AttemptDecision::Land { .. } if !self.is_still_wanted(run)? => {
+                AttemptDecision::Land { .. } if !self.is_task_still_open(run)? => {
                     let said = "the task was taken out of the plan while the agent worked";
                     AttemptFailure::new(FailureKind::Interrupted, said)
                 }
@@ -209,7 +209,7 @@ impl RunSession<'_> {
                         AttemptFailure::new(FailureKind::Hook, said)
                     }
                     CommitHookResult::Changed(hooks) => {
-                        match self.take_changes_of_hooks(run, &hooks)? {
+                        match self.collect_hook_changes(run, &hooks)? {
                             None => {
                                 hooks_changed_files = true;
                                 continue;
@@ -221,7 +221,7 @@ impl RunSession<'_> {
                 },
                 AttemptDecision::Fail(failure) => failure,
                 AttemptDecision::Wait { until, reason } => {
-                    return Ok(self.limit(run, until, &reason)?);
+                    return Ok(self.end_limited_attempt(run, until, &reason)?);
                 }
                 AttemptDecision::Stop { reason } => {
                     let outcome = run.end.as_ref().map(|end| &end.outcome);
@@ -237,7 +237,7 @@ impl RunSession<'_> {
 
     /// Run the gates on the candidate. Returns why the attempt has failed, where they give no verdict.
     fn gate_candidate(&mut self, run: &mut AttemptRun) -> Result<Option<AttemptFailure>, LoopHalt> {
-        match self.gate(run)? {
+        match self.gate_attempt(run)? {
             GatingResult::Judged(findings) => {
                 run.gates = Some(findings);
                 Ok(None)
@@ -255,7 +255,7 @@ impl RunSession<'_> {
     }
 
     /// Hooks made another candidate, which no gate has seen. Returns why it cannot be looked at.
-    fn take_changes_of_hooks(
+    fn collect_hook_changes(
         &mut self,
         run: &mut AttemptRun,
         hooks: &str,

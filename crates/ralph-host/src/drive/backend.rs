@@ -37,14 +37,14 @@ const LONGEST_SUMMARY: usize = 72;
 
 impl RunSession<'_> {
     /// Prompt, run, listen, collect; the result is in the journal when this returns.
-    pub(super) fn work(
+    pub(super) fn run_backend(
         &mut self,
         run: &mut AttemptRun,
         plan: &Plan,
         backend: usize,
     ) -> Result<(), DriveError> {
         let PromptText { text, system } = &run.prompt;
-        self.keep_prompt(run, &system_in_prompt(system.as_deref(), text))?;
+        self.save_prompt(run, &system_in_prompt(system.as_deref(), text))?;
         self.journal.settle()?;
         let prices = self.choice.at(backend).settings.prices.clone();
         let mut limits = run_limits(&self.config, self.kind, StageName::Build, self.history.cost);
@@ -52,13 +52,13 @@ impl RunSession<'_> {
         limits.timeout = run.task.timeout_ms.map(Duration::from_millis).or(limits.timeout);
         let mut monitor =
             LimitMonitor::knowing(limits, self.windows.clone()).priced(prices.clone());
-        let found = self.let_agent_in()?;
+        let found = self.open_ledger_to_agent()?;
         let (iteration, task) = (run.started.iteration, run.task.id.clone());
         let role = CallerRole::Attempt { iteration, task };
         self.backend_mailbox.open(&mut run.running, role, &self.plan.shown)?;
-        let (report, reply, spent) = self.converse(run, plan, backend, &mut monitor)?;
+        let (report, reply, spent) = self.ask_and_repair(run, plan, backend, &mut monitor)?;
         run.running.close_mailbox();
-        self.learn_windows(monitor.windows());
+        self.remember_windows(monitor.windows());
         crash::point();
         let by = PlanEditor::of(&run.started);
         self.restore_ledger(&found, AgentRole::Build, &by)?;
@@ -98,23 +98,24 @@ impl RunSession<'_> {
     }
 
     /// Ask the backend, and once more where its answer cannot be read.
-    fn converse(
+    fn ask_and_repair(
         &mut self,
         run: &AttemptRun,
         plan: &Plan,
         backend: usize,
         monitor: &mut LimitMonitor,
     ) -> Result<(BackendRunReport, AgentReply, RunUsage), DriveError> {
-        let asked = self.ask(run, backend, (&run.prompt.text, SessionStart::New), monitor)?;
+        let asked =
+            self.ask_backend(run, backend, (&run.prompt.text, SessionStart::New), monitor)?;
         let (mut report, mut spent) = (asked.last, asked.spent);
         report.find_reset(&self.clock);
-        let mut reply = self.hear(run, plan, &report)?;
-        if let Some((question, id)) = self.repair(backend, &report, &reply) {
+        let mut reply = self.read_claims(run, plan, &report)?;
+        if let Some((question, id)) = self.ask_repair_question(backend, &report, &reply) {
             let session = SessionStart::Resume { id: &id, before: spent };
-            let asked = self.ask(run, backend, (&question, session), monitor)?;
+            let asked = self.ask_backend(run, backend, (&question, session), monitor)?;
             spent = spent.plus(asked.spent);
             let again = asked.last;
-            let second = self.hear(run, plan, &again)?;
+            let second = self.read_claims(run, plan, &again)?;
             if !second.is_silent() {
                 (reply, report) = (second, again);
             }
@@ -128,7 +129,7 @@ impl RunSession<'_> {
     }
 
     /// Run the backend once, in a new session or in one that it has begun.
-    fn ask(
+    fn ask_backend(
         &mut self,
         run: &AttemptRun,
         backend: usize,
@@ -190,7 +191,7 @@ impl RunSession<'_> {
 
     /// Read the claim of the agent from its answer, from ralph's commands and tools, and from a tick in a
     /// progress file.
-    fn hear(
+    fn read_claims(
         &self,
         run: &AttemptRun,
         plan: &Plan,
@@ -208,13 +209,13 @@ impl RunSession<'_> {
             Claim::Blocked { reason } => Claim::Blocked { reason: redactor().hide(&reason) },
             other => other,
         };
-        let said = command.or_more_careful(self.ticked(run)?);
+        let said = command.or_more_careful(self.read_ticked_claim(run)?);
         Ok(AgentReply { claim: reply.claim.or_more_careful(said), ..reply })
     }
 
     /// Read the claim that the backend made by a tick in a progress file. The tick itself is undone,
     /// because the gates decide.
-    fn ticked(&self, run: &AttemptRun) -> Result<Claim, DriveError> {
+    fn read_ticked_claim(&self, run: &AttemptRun) -> Result<Claim, DriveError> {
         let bytes = read_from_lane(&self.work_root(), &self.plan.shown).unwrap_or_default();
         let bytes = bytes.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
@@ -223,7 +224,7 @@ impl RunSession<'_> {
     }
 
     /// The one question that is asked when an answer cannot be read.
-    fn repair(
+    fn ask_repair_question(
         &self,
         backend: usize,
         report: &BackendRunReport,
@@ -238,7 +239,7 @@ impl RunSession<'_> {
     }
 
     /// The prompt beside the log, for `ralph show`.
-    fn keep_prompt(&mut self, run: &AttemptRun, prompt: &str) -> Result<(), DriveError> {
+    fn save_prompt(&mut self, run: &AttemptRun, prompt: &str) -> Result<(), DriveError> {
         let Some(log) = &run.started.log else { return Ok(()) };
         let path = self.project.root().join(log).with_extension("prompt.md");
         Ok(put_log(&path, prompt)?)

@@ -110,7 +110,7 @@ impl RunSession<'_> {
         let base = &run.base;
         let commit = match scope_of_keeper(&base.keeper) {
             CommitScope::Task => {
-                let riding = self.ride(LedgerCommitKind::Landing, None)?;
+                let riding = self.write_riding_files(LedgerCommitKind::Landing, None)?;
                 self.commit_on_tip(&base.commit, message, riding)
             }
             CommitScope::Spec => self.work_tree().commit_index(message, &[]),
@@ -122,7 +122,7 @@ impl RunSession<'_> {
         };
         crash::point();
         if scope_of_keeper(&base.keeper) == CommitScope::Spec {
-            let advanced = self.advance(&base.keeper, &base.commit, &commit);
+            let advanced = self.advance_keeper(&base.keeper, &base.commit, &commit);
             advanced.map_err(DriveError::from)?;
         }
         if run.candidate().is_some_and(|candidate| candidate.unread.is_empty()) {
@@ -153,11 +153,11 @@ impl RunSession<'_> {
         commit: &str,
     ) -> Result<(), DriveError> {
         let Some(commit) = Oid::parse(commit.as_bytes()) else { return Ok(()) };
-        Ok(self.advance(&run.base.keeper, &run.base.commit, &commit)?)
+        Ok(self.advance_keeper(&run.base.keeper, &run.base.commit, &commit)?)
     }
 
     /// A commit of the lane becomes the tip, or the end of its spec's ref. May be repeated.
-    fn advance(&mut self, keeper: &str, old: &Oid, commit: &Oid) -> Result<(), GitError> {
+    fn advance_keeper(&mut self, keeper: &str, old: &Oid, commit: &Oid) -> Result<(), GitError> {
         if scope_of_keeper(keeper) == CommitScope::Spec {
             let known = self.repo.find_commit(&spec_ref(keeper))?;
             if known.as_ref() != Some(commit) {
@@ -180,7 +180,7 @@ impl RunSession<'_> {
 
     /// Write the ledger into the lane, and name the files of it that ride in a commit on the tip. `landing` is
     /// the spec whose work the commit contains.
-    pub(super) fn ride(
+    pub(super) fn write_riding_files(
         &mut self,
         commit: LedgerCommitKind,
         landing: Option<&str>,

@@ -137,7 +137,7 @@ impl RunSession<'_> {
         let consulting =
             ConsultationStart { id: id.clone(), run: self.run_id().to_owned(), role, iteration };
         self.record(JournalRecord::Consulting(consulting), Durability::Synced)?;
-        let found = self.let_agent_in()?;
+        let found = self.open_ledger_to_agent()?;
         let mut running = RunningProcesses::new(&self.work.lane, &self.signals, &id, "");
         let caller = CallerRole::Consultation { role };
         self.backend_mailbox.open(&mut running, caller, &self.plan.shown)?;
@@ -160,7 +160,7 @@ impl RunSession<'_> {
 
     /// Ask somebody whose help is not needed: what cannot be asked is told, and the loop goes on with no
     /// answers.
-    pub(super) fn consult_softly(
+    pub(super) fn consult_if_possible(
         &mut self,
         consultation: &Consultation<'_>,
     ) -> Result<ConsultationResult, LoopHalt> {
@@ -193,7 +193,7 @@ impl RunSession<'_> {
             if self.stop_signal().is_some() {
                 return Err(LoopHalt::LookAgain);
             }
-            let Some(place) = self.free_of(&choice)? else { continue };
+            let Some(place) = self.free_backend_of(&choice)? else { continue };
             let chosen = choice.at(place);
             let spent = self.history.cost;
             let terms = RequestTerms::of_role(&self.config, &root, &consultation.terms, spent)?;
@@ -249,14 +249,14 @@ impl RunSession<'_> {
                 }
             }
             for ended in ended {
-                self.learn_windows(&ended.windows);
+                self.remember_windows(&ended.windows);
                 let name = &chosen.name;
                 let model = consultation.terms.model.clone().or_else(|| chosen.model.clone());
                 let answered = ConsultedAgentEnd { model, ..answered(id, role, name, &ended) };
                 self.record(JournalRecord::Answered(answered), Durability::Eventual)?;
                 if let BackendOutcome::RateLimit { resets_at, message } = &ended.answer.outcome {
                     let since = self.clock.now().as_second();
-                    self.limited_now(name, since, *resets_at, message);
+                    self.remember_limit(name, since, *resets_at, message);
                     continue;
                 }
                 open.retain(|&n| n != ended.number);

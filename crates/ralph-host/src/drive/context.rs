@@ -31,7 +31,7 @@ const RECENT: usize = 5;
 impl RunSession<'_> {
     /// Before an attempt: whatever the memory mode asks for. Returns the prompt, where a context agent has
     /// written one.
-    pub(super) fn prepare(&mut self, task: &Task) -> Result<Option<String>, LoopHalt> {
+    pub(super) fn prepare_prompt(&mut self, task: &Task) -> Result<Option<String>, LoopHalt> {
         match self.config.mode {
             MemoryMode::HandoffOnly => Ok(None),
             MemoryMode::HandoffPlusIndex => self.index_if_due(task).map(|()| None),
@@ -79,7 +79,7 @@ impl RunSession<'_> {
         let question = ConsultationQuestion { item: task.id.to_string(), prompt, check: &fits };
         let schema = schema_of::<PrepDirective>();
         let terms = RoleTerms::of(&self.config, AgentRole::Prepare, schema, AgentAccess::Writes);
-        let consulted = self.consult_softly(&Consultation::one(terms, question))?;
+        let consulted = self.consult_if_possible(&Consultation::one(terms, question))?;
         let answer = consulted.answers.first();
         let directive: Result<PrepDirective, String> = match answer {
             Some(answer) if answer.finished() => answer.said.read().map_err(|e| e.to_string()),
@@ -148,7 +148,7 @@ impl RunSession<'_> {
     }
 
     /// After an attempt: what was learned is put away, and others may look at it.
-    pub(super) fn follow_up(&mut self, run: &AttemptRun) -> Result<(), LoopHalt> {
+    pub(super) fn run_passes(&mut self, run: &AttemptRun) -> Result<(), LoopHalt> {
         let view = self.history.attempt(&run.started.attempt);
         let judged = match view.map(|view| &view.fate) {
             Some(AttemptState::Landed { .. }) => AttemptVerdict::Passed,
@@ -160,14 +160,14 @@ impl RunSession<'_> {
             // It met a limit, or somebody ended it.
             _ => return Ok(()),
         };
-        if self.config.mode == MemoryMode::AgentOrchestrated && self.may_ask() {
+        if self.config.mode == MemoryMode::AgentOrchestrated && self.limits_allow_consultation() {
             self.context_post(run, judged)?;
         }
-        if self.may_ask() { self.passes(run, judged) } else { Ok(()) }
+        if self.limits_allow_consultation() { self.run_due_passes(run, judged) } else { Ok(()) }
     }
 
     /// Whether an agent may be asked that is not needed for the work.
-    fn may_ask(&self) -> bool {
+    fn limits_allow_consultation(&self) -> bool {
         let left = self.config.limits.max_cost.is_none_or(|most| self.history.cost < most.get());
         left && self.signals.first().is_none()
     }

@@ -56,7 +56,7 @@ pub(super) struct GateFindings {
 
 impl RunSession<'_> {
     /// Run the gates on what the backend left.
-    pub(super) fn gate(&mut self, run: &AttemptRun) -> Result<GatingResult, DriveError> {
+    pub(super) fn gate_attempt(&mut self, run: &AttemptRun) -> Result<GatingResult, DriveError> {
         let Some(candidate) = run.candidate() else { return Ok(GatingResult::Stopped) };
         if let Err(failed) = self.ready_for_gates()? {
             return Ok(GatingResult::Failed(AttemptFailure::new(
@@ -67,8 +67,8 @@ impl RunSession<'_> {
         let logs = self.gate_logs(run.started.iteration, GateTree::Result);
         let ran = self.run_each_apart(&logs, GateTree::Result, &run.running)?;
         let Some((runs, traces)) = ran else { return Ok(GatingResult::Stopped) };
-        self.tell_traces("gates changed files, which were put back", &traces.changed);
-        self.tell_traces("gates made new files, which were removed", &traces.added);
+        self.report_changes_by_gates("gates changed files, which were put back", &traces.changed);
+        self.report_changes_by_gates("gates made new files, which were removed", &traces.added);
         if !self.look_at_base(run, &runs)? {
             return Ok(GatingResult::Stopped);
         }
@@ -100,7 +100,7 @@ impl RunSession<'_> {
             return Ok(());
         }
         let base = self.ready_lane(&keeper, id)?;
-        self.let_in()?;
+        self.open_lane_to_backend()?;
         crash::point();
         let logs = self.gate_logs(self.next_iteration()?, GateTree::Base);
         let running = RunningProcesses::new(&self.work.lane, &self.signals, id, task.id.as_str());
@@ -217,7 +217,7 @@ impl RunSession<'_> {
         Ok(true)
     }
 
-    fn tell_traces(&mut self, what: &str, paths: &[RepoPath]) {
+    fn report_changes_by_gates(&mut self, what: &str, paths: &[RepoPath]) {
         if !paths.is_empty() {
             let names: Vec<String> = paths.iter().map(ToString::to_string).collect();
             self.warn(&format!("{what}: {}", names.join(", ")));

@@ -79,7 +79,7 @@ impl RunSession<'_> {
         iteration: u32,
     ) -> Result<ConsultationAnswer, LoopHalt> {
         let ConsultationResult { answers, written, .. } =
-            self.consult_softly(&Consultation::one(terms, question))?;
+            self.consult_if_possible(&Consultation::one(terms, question))?;
         let answer = answers.into_iter().next();
         let why = match &answer {
             Some(answer) if answer.outcome == BackendOutcome::Success => {

@@ -47,7 +47,7 @@ impl RunSession<'_> {
             }
             Err(LandingCommitError::Failed(error)) => Err(error),
             Err(LandingCommitError::Refused(refusal)) => {
-                let failure = self.refused(refusal)?;
+                let failure = self.failure_of_refusal(refusal)?;
                 let now = self.clock.stamp();
                 self.plan.put_back(&before, &after, |plan, text| {
                     ledger::undo(plan, text, &intent.task, &now)
@@ -129,7 +129,10 @@ impl RunSession<'_> {
     }
 
     /// Why the commit was refused; what is no refusal is an error.
-    fn refused(&mut self, refusal: LaneCommitError) -> Result<AttemptFailure, DriveError> {
+    fn failure_of_refusal(
+        &mut self,
+        refusal: LaneCommitError,
+    ) -> Result<AttemptFailure, DriveError> {
         Ok(match refusal {
             LaneCommitError::Hook { output } => {
                 AttemptFailure::new(FailureKind::Hook, output.trim())
@@ -203,7 +206,7 @@ impl RunSession<'_> {
     ) -> Result<(), DriveError> {
         let salvage = self.discard_work(&run.base, run.candidate())?;
         crash::point();
-        self.unland(run, &intent.failure)?;
+        self.revert_landing_in_plan(run, &intent.failure)?;
         let max = max_retries(&run.task, self.config.max_retries);
         let issue = self.fresh_issue()?;
         let times = LandingTimes::now(self, run);
@@ -263,7 +266,11 @@ impl RunSession<'_> {
     }
 
     /// A landing that did not come to its end may have told the plan already that the task is done.
-    fn unland(&mut self, run: &AttemptRun, why: &AttemptFailure) -> Result<(), DriveError> {
+    fn revert_landing_in_plan(
+        &mut self,
+        run: &AttemptRun,
+        why: &AttemptFailure,
+    ) -> Result<(), DriveError> {
         let open = self.history.open.as_ref();
         let open = open.filter(|open| open.started.attempt == run.started.attempt);
         let Some(intent) = open.and_then(|open| open.intent.clone()) else { return Ok(()) };

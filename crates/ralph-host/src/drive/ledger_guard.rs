@@ -128,7 +128,7 @@ fn put_back_at(
 
 impl RunSession<'_> {
     /// An agent is about to run: give it what it needs, and remember what it may not change.
-    pub(super) fn let_agent_in(&mut self) -> Result<StateBeforeAgent, DriveError> {
+    pub(super) fn open_ledger_to_agent(&mut self) -> Result<StateBeforeAgent, DriveError> {
         let plan = self.plan.watch()?;
         let mut files = BTreeMap::new();
         for name in guarded_files(self.history.iteration) {
@@ -147,7 +147,7 @@ impl RunSession<'_> {
         if self.kind == RunCommand::Agent || inbox.exists() {
             let _unguarded = self.plan.store().hold(&inbox);
         }
-        Ok(StateBeforeAgent { plan, files, home, lane: self.let_in()? })
+        Ok(StateBeforeAgent { plan, files, home, lane: self.open_lane_to_backend()? })
     }
 
     /// Undo the changes to the ledger that an agent was not allowed to make. Call it when the agent ended.

@@ -101,7 +101,7 @@ pub fn build(mut setup: RunSetup, listener: &mut dyn LoopListener) -> Result<u8,
         if let Some(end) = end {
             break end;
         }
-        end = session.one_task()?;
+        end = session.run_next_task()?;
     };
     let code = session.finish(&end, &end.reason(), None)?.exit_code;
     counts::write(&runner);
@@ -123,12 +123,12 @@ impl RunSession<'_> {
     }
 
     /// Work on the next task. Returns what ends the run, if something does.
-    fn one_task(&mut self) -> Result<Option<LoopEnd>, DriveError> {
-        if let Some(end) = LoopHalt::end_of(self.heed_operator())? {
+    fn run_next_task(&mut self) -> Result<Option<LoopEnd>, DriveError> {
+        if let Some(end) = LoopHalt::end_of(self.apply_operator_commands())? {
             return Ok(Some(end));
         }
         match self.next()? {
-            BuildStep::Run(task) => LoopHalt::end_of(self.attempt(*task)),
+            BuildStep::Run(task) => LoopHalt::end_of(self.run_attempt(*task)),
             BuildStep::End(end) => Ok(Some(end)),
         }
     }

@@ -25,7 +25,7 @@ const REVIEW: &str = "review-agent-prompt.md";
 
 impl RunSession<'_> {
     /// The passes that are due after an attempt.
-    pub(super) fn passes(
+    pub(super) fn run_due_passes(
         &mut self,
         run: &AttemptRun,
         judged: AttemptVerdict,
@@ -33,7 +33,7 @@ impl RunSession<'_> {
         let due: Vec<PassSettings> =
             passes_due(&self.config, judged, run.started.iteration).cloned().collect();
         for pass in due {
-            match self.pass(&pass, run, judged) {
+            match self.run_pass(&pass, run, judged) {
                 Ok(()) => {}
                 Err(LoopPassError::Pass(why)) => {
                     let failure = PassFailure { pass: pass.name.clone(), why };
@@ -45,7 +45,7 @@ impl RunSession<'_> {
         Ok(())
     }
 
-    fn pass(
+    fn run_pass(
         &mut self,
         pass: &PassSettings,
         run: &AttemptRun,
@@ -70,15 +70,15 @@ impl RunSession<'_> {
             ..of_stage
         };
         let question = ConsultationQuestion { item: pass.name.clone(), prompt, check: &check };
-        let consulted = self.consult_softly(&Consultation::one(terms, question))?;
+        let consulted = self.consult_if_possible(&Consultation::one(terms, question))?;
         let Some(answer) = consulted.answers.into_iter().next() else { return Ok(()) };
         if !answer.finished() {
             return Err(LoopPassError::Pass(answer.outcome.to_string()));
         }
-        self.tell_pass(pass, run, &answer)
+        self.report_pass(pass, run, &answer)
     }
 
-    fn tell_pass(
+    fn report_pass(
         &mut self,
         pass: &PassSettings,
         run: &AttemptRun,

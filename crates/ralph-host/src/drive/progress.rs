@@ -71,7 +71,7 @@ impl RunSession<'_> {
         let known = store::read(&self.project.ledger_file(JSON))?.unwrap_or_default();
         let iteration = format!("\"iteration\":{},", entry.iteration);
         match String::from_utf8_lossy(&known).contains(&iteration) {
-            true => self.put_progress(&[entry]),
+            true => self.write_progress_entries(&[entry]),
             false => Ok(()),
         }
     }
@@ -88,10 +88,10 @@ impl RunSession<'_> {
         let entries: Vec<_> = landed.chain(landing).map(|view| entry(root, view)).collect();
         let upto = self.history.attempts.len();
         self.logged = ProgressLogPosition { upto, at: Some(self.clock.now()) };
-        if entries.is_empty() { Ok(()) } else { self.put_progress(&entries) }
+        if entries.is_empty() { Ok(()) } else { self.write_progress_entries(&entries) }
     }
 
-    fn put_progress(&mut self, entries: &[ProgressEntry]) -> Result<(), DriveError> {
+    fn write_progress_entries(&mut self, entries: &[ProgressEntry]) -> Result<(), DriveError> {
         let [markdown, json] = [MARKDOWN, JSON].map(|file| self.project.ledger_file(file));
         let plan = self.read_plan()?.plan;
         let text = |file: &Path| {

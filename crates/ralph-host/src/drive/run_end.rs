@@ -90,7 +90,7 @@ impl RunSession<'_> {
             LoopEnd::Complete if self.kind != RunCommand::Plan => self.land_finished_specs()?,
             _ => None,
         };
-        if let Some(why) = self.bring_home()?.or(refused) {
+        if let Some(why) = self.finish_arrivals()?.or(refused) {
             let limit = exit_code(&LoopEnd::Stopped);
             let waits = LoopEnd::Waiting { why };
             // An error goes before commits that wait, and they go before a limit.
@@ -105,9 +105,9 @@ impl RunSession<'_> {
             self.history.end_run(run_end.clone());
         }
         run_end.needs = self.needs_after(&loaded.plan);
-        self.tidy();
+        self.delete_old_salvage();
         self.record(JournalRecord::RunEnded(run_end.clone()), Durability::Synced)?;
-        self.offer_run();
+        self.request_run_review();
         self.tell_way_back(remaining)?;
         self.close_run()?;
         Ok(run_end)
@@ -183,7 +183,7 @@ impl RunSession<'_> {
     }
 
     /// Let go of old salvage. What cannot be removed is no reason to fail.
-    pub(super) fn tidy(&mut self) {
+    pub(super) fn delete_old_salvage(&mut self) {
         let rule = retirement(&self.config, self.clock.now());
         let done = self
             .repo

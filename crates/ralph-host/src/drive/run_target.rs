@@ -80,7 +80,7 @@ pub(super) struct BranchReview<'r> {
 impl RunSession<'_> {
     /// Let the commits from now on arrive on this branch. Says whether they do: commits that wait for
     /// another branch have to arrive there first.
-    pub(super) fn aim_at(&mut self, branch: &str) -> Result<bool, DriveError> {
+    pub(super) fn set_arrival_branch(&mut self, branch: &str) -> Result<bool, DriveError> {
         let settled = self.history.arrival.as_ref().is_none_or(ArrivalLine::is_settled);
         let work = &mut self.work;
         if work.branch.as_deref() == Some(branch) {
@@ -122,7 +122,7 @@ impl RunSession<'_> {
             Ok((done, said)) => match unwell(done.exit) {
                 None => {
                     let link = last_line(&String::from_utf8_lossy(&said));
-                    return self.say(&format!("PULL REQUEST: {link}"));
+                    return self.log_line(&format!("PULL REQUEST: {link}"));
                 }
                 Some(why) => format!("{why} ({})", last_line(&done.stderr_tail)),
             },
@@ -135,7 +135,7 @@ impl RunSession<'_> {
     }
 
     /// The run is over: ask for a review of the branch that it was asked for, if commits arrived on it.
-    pub(super) fn offer_run(&mut self) {
+    pub(super) fn request_run_review(&mut self) {
         let Some(command) = self.config.land.pull_request.clone() else { return };
         let Some(line) = self.history.arrival.clone() else { return };
         let has_commits = line.arrived_commits().iter().any(|landed| !landed.tasks.is_empty());

@@ -288,7 +288,9 @@ impl<'a> RunSession<'a> {
         self.start_tip()?;
         if self.kind != RunCommand::Agent && self.work.target() == ArrivalTarget::NamedBranch {
             let branch = self.work.target_name();
-            self.say(&format!("BRANCH: commits arrive on {branch}; your checkout stays as it is"));
+            self.log_line(&format!(
+                "BRANCH: commits arrive on {branch}; your checkout stays as it is"
+            ));
         }
         self.land_specs_on_the_way()?;
         self.arrive()?;
@@ -312,7 +314,7 @@ impl<'a> RunSession<'a> {
         for (name, why) in &self.choice.clone().left_out {
             self.warn(&format!("the fallback backend {name} is left out: {why}"));
         }
-        self.listen(LoopActivity::Starting)?;
+        self.take_commands(LoopActivity::Starting)?;
         self.mailbox.trust_from_now();
         Ok(())
     }
@@ -342,7 +344,7 @@ impl<'a> RunSession<'a> {
     }
 
     /// A backend has ended that may have told how much the context of its model holds.
-    pub(super) fn learn_windows(&mut self, learned: &ContextWindows) {
+    pub(super) fn remember_windows(&mut self, learned: &ContextWindows) {
         let before = self.windows.clone();
         self.windows.learn(learned);
         if self.windows != before

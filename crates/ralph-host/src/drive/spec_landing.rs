@@ -58,7 +58,7 @@ pub(super) struct FinishedSpec {
 impl RunSession<'_> {
     /// Whether what is about to be committed is what the gates saw. The tip may have moved since the spec
     /// began; then the gates run once more, on both together.
-    pub(super) fn fit_spec(&mut self, keeper: &str) -> Result<SpecTipCheck, DriveError> {
+    pub(super) fn fit_spec_to_tip(&mut self, keeper: &str) -> Result<SpecTipCheck, DriveError> {
         let tip = self.work.tip.clone();
         let Some(work) = self.repo.spec_work(keeper, &tip)? else {
             return Ok(SpecTipCheck::Proven);
@@ -70,11 +70,11 @@ impl RunSession<'_> {
         if others.is_empty() || self.gates.is_empty() {
             return Ok(SpecTipCheck::Proven);
         }
-        self.say(&format!(
+        self.log_line(&format!(
             "GATES: others have committed meanwhile ({}), so they run again",
             ralph_core::words::count(others.len(), "file")
         ));
-        Ok(match self.gate_alone(&merged)? {
+        Ok(match self.gate_commit(&merged)? {
             None => SpecTipCheck::Stopped,
             Some(red) if red.is_empty() => SpecTipCheck::Proven,
             Some(red) => SpecTipCheck::Broken(format!(
@@ -110,7 +110,7 @@ impl RunSession<'_> {
             Ok(message) => message,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let riding = self.ride(LedgerCommitKind::Landing, Some(&finished.keeper))?;
+        let riding = self.write_riding_files(LedgerCommitKind::Landing, Some(&finished.keeper))?;
         let commit = match self.commit_on_tip(&tip, message, riding) {
             Ok(commit) => commit,
             Err(LaneCommitError::Nothing) => {
@@ -214,7 +214,7 @@ impl RunSession<'_> {
                 }
                 HookReport::Passed { .. } => {
                     let staged = work.repo().stage_all(tip)?;
-                    match self.gate_alone(&staged)? {
+                    match self.gate_commit(&staged)? {
                         None => return Ok(Err("the gates were ended".to_owned())),
                         Some(red) if red.is_empty() => self.work.lane.stage_on(&staged, tip)?,
                         Some(red) => {

@@ -107,13 +107,16 @@ impl RunSession<'_> {
         }
         let mut refused = None;
         for finished in specs {
-            refused = refused.or(self.land_finished(&finished)?);
+            refused = refused.or(self.land_finished_spec(&finished)?);
         }
         Ok(refused)
     }
 
-    fn land_finished(&mut self, finished: &FinishedSpec) -> Result<Option<String>, DriveError> {
-        let refusal = match self.fit_spec(&finished.keeper)? {
+    fn land_finished_spec(
+        &mut self,
+        finished: &FinishedSpec,
+    ) -> Result<Option<String>, DriveError> {
+        let refusal = match self.fit_spec_to_tip(&finished.keeper)? {
             SpecTipCheck::Stopped => return Ok(None),
             SpecTipCheck::Broken(why) => Some(why),
             SpecTipCheck::Proven => self.land_spec(finished)?.err(),

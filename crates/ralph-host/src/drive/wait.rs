@@ -23,11 +23,14 @@ impl RunSession<'_> {
     /// A backend for code that is not limited, by its place.
     pub(super) fn free_backend(&mut self) -> Result<usize, LoopHalt> {
         let choice = self.choice.clone();
-        self.free_of(&choice)?.ok_or(LoopHalt::LookAgain)
+        self.free_backend_of(&choice)?.ok_or(LoopHalt::LookAgain)
     }
 
     /// The same among those of any stage; `None` after a wait.
-    pub(super) fn free_of(&mut self, choice: &StageBackends) -> Result<Option<usize>, LoopHalt> {
+    pub(super) fn free_backend_of(
+        &mut self,
+        choice: &StageBackends,
+    ) -> Result<Option<usize>, LoopHalt> {
         let now = self.clock.now().as_second();
         let (backend, until) = match choice.next(&self.limited, now) {
             BackendSelection::Run(backend) => return Ok(Some(choice.place_of(&backend.name))),
@@ -39,7 +42,7 @@ impl RunSession<'_> {
 
     /// The backend met its limit: the tree goes back, nothing is counted, and it is left alone until
     /// the limit is lifted.
-    pub(super) fn limit(
+    pub(super) fn end_limited_attempt(
         &mut self,
         run: &AttemptRun,
         until: Option<i64>,
@@ -55,12 +58,12 @@ impl RunSession<'_> {
         let tasks = TaskTally::of(&*self.known_plan()?);
         let discarded = DiscardedAttempt { attempt, salvage, tasks, ..Default::default() };
         self.record(JournalRecord::RolledBack(discarded), Durability::Eventual)?;
-        self.limited_now(&run.started.backend, since, until, reason);
+        self.remember_limit(&run.started.backend, since, until, reason);
         Ok(())
     }
 
     /// Remember that a backend has met its limit, and tell it.
-    pub(super) fn limited_now(
+    pub(super) fn remember_limit(
         &mut self,
         backend: &str,
         since: i64,
@@ -96,7 +99,7 @@ impl RunSession<'_> {
         let patience = Duration::from_secs(patience.unwrap_or(0));
         let (began, mut told) = (Instant::now(), u64::MAX);
         while let Some(left) = patience.checked_sub(began.elapsed()) {
-            self.listen(LoopActivity::Nothing)?;
+            self.take_commands(LoopActivity::Nothing)?;
             let lifted = self.clock.now().as_second() >= until;
             if self.signals.first().is_some() || self.mailbox.stop_asked() || lifted {
                 break;
@@ -131,7 +134,7 @@ impl RunSession<'_> {
             let nap = left.min(NAP);
             thread::sleep(nap);
             left -= nap;
-            self.listen(LoopActivity::Nothing)?;
+            self.take_commands(LoopActivity::Nothing)?;
             if self.mailbox.stop_asked() || self.history.paused || self.stop_signal().is_some() {
                 return Err(LoopHalt::LookAgain);
             }

@@ -163,7 +163,7 @@ impl<'a> RunSession<'a> {
     }
 
     /// A backend is about to run: the ledger, the sources and a repository of its own are in the lane.
-    pub(super) fn let_in(&mut self) -> Result<LaneBeforeAgent, DriveError> {
+    pub(super) fn open_lane_to_backend(&mut self) -> Result<LaneBeforeAgent, DriveError> {
         let files = self.write_sources()?;
         self.write_private_repository()?;
         Ok(LaneBeforeAgent { files, git_settings: self.work.lane.git_settings() })

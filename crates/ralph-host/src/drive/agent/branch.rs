@@ -32,8 +32,8 @@ impl RunSession<'_> {
             self.save(agent)?;
         }
         let Some(branch) = agent.state.branch.clone() else { return Ok(()) };
-        match self.aim_at(&branch.name)? {
-            true => self.say(&format!("BRANCH: {}, on {}", branch.name, branch.base)),
+        match self.set_arrival_branch(&branch.name)? {
+            true => self.log_line(&format!("BRANCH: {}, on {}", branch.name, branch.base)),
             false => {
                 agent.state.branch = None;
                 self.warn(&format!(
@@ -50,13 +50,13 @@ impl RunSession<'_> {
     /// The spec failed: the next commits arrive where those before it did.
     pub(super) fn leave_spec_branch(&mut self, agent: &mut AgentLoop) -> Result<(), DriveError> {
         let Some(branch) = agent.state.branch.take() else { return Ok(()) };
-        self.aim_at(&branch.base)?;
+        self.set_arrival_branch(&branch.base)?;
         crate::crash::point();
         Ok(())
     }
 
     /// The spec is committed on its branch: ask for its review, where somebody is to be asked.
-    pub(super) fn offer(
+    pub(super) fn request_spec_review(
         &mut self,
         agent: &mut AgentLoop,
         entry: &InboxEntry,

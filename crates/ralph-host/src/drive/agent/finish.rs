@@ -34,25 +34,25 @@ impl RunSession<'_> {
                     Some(commit) => commit.get(..7).unwrap_or(commit),
                     None => "nothing to commit",
                 };
-                self.say(&format!("COMMIT: {what} \"{}\"", message.subject));
+                self.log_line(&format!("COMMIT: {what} \"{}\"", message.subject));
                 if commit.is_none() {
                     let (spec, subject) = (Some(entry.spec.clone()), message.subject.clone());
                     let landed = SpecLanding { spec, subject, ..SpecLanding::default() };
                     self.record(JournalRecord::SpecLanded(landed), Durability::Eventual)?;
                 }
-                let happened = self.done_happened(agent, entry, commit.clone())?;
+                let happened = self.notify_done(agent, entry, commit.clone())?;
                 self.notify(agent, happened);
-                self.offer(agent, entry, &message);
+                self.request_spec_review(agent, entry, &message);
                 self.spec_done(agent)
             }
             Err(why) => {
-                self.say(&format!("COMMIT: failed twice: {why}"));
+                self.log_line(&format!("COMMIT: failed twice: {why}"));
                 self.fail_spec(agent, entry, &format!("the commit failed: {why}"))
             }
         }
     }
 
-    fn done_happened(
+    fn notify_done(
         &mut self,
         agent: &AgentLoop,
         entry: &InboxEntry,
@@ -90,11 +90,11 @@ impl RunSession<'_> {
             self.commit_spec(entry, &message)?.ok();
             let commit = commit.to_string();
             let short = commit.get(..7).unwrap_or(&commit);
-            self.say(&format!("COMMIT: {short} was made before the interruption"));
+            self.log_line(&format!("COMMIT: {short} was made before the interruption"));
             agent.state.branch = None;
             return self.spec_done(agent);
         }
-        match self.fit_spec(&Self::keeper_of(entry))? {
+        match self.fit_spec_to_tip(&Self::keeper_of(entry))? {
             SpecTipCheck::Proven => self.complete_spec(agent, entry),
             SpecTipCheck::Broken(why) => self.fail_spec(agent, entry, &why),
             SpecTipCheck::Stopped => Ok(()),
@@ -168,7 +168,7 @@ impl RunSession<'_> {
         self.change_inbox(&entry.id, &InboxChange::Failed { at, error })?;
         crate::crash::point();
         let message = format!("{}: failed {}", self.config.commit_prefix, name(&entry.spec));
-        self.say(&format!("FAILED: {}: {why}", entry.spec));
+        self.log_line(&format!("FAILED: {}: {why}", entry.spec));
         let out = self.take_out_work(agent, entry, &message)?;
         let kept = out.as_ref().map(|out| out.place.clone());
         let stash = out.as_ref().and_then(|out| out.stash.as_ref()).map(ToString::to_string);
@@ -177,7 +177,7 @@ impl RunSession<'_> {
         let (spec, told) = (entry.spec.clone(), why.to_owned());
         self.notify(agent, ProjectEventKind::SpecFailed { spec, why: told, kept });
         if let Some(out) = out {
-            self.say(&format!("FAILED: its work is kept; {}", out.place));
+            self.log_line(&format!("FAILED: its work is kept; {}", out.place));
         }
         agent.state.specs_failed += 1;
         agent.state.consecutive_failures += 1;

@@ -191,7 +191,7 @@ impl RunSession<'_> {
                 break;
             }
             changed = watch.changed(NAP);
-            self.listen(LoopActivity::Nothing)?;
+            self.take_commands(LoopActivity::Nothing)?;
             if self.mailbox.stop_asked() || self.history.paused {
                 break;
             }

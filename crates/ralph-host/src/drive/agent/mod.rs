@@ -153,7 +153,7 @@ impl RunSession<'_> {
         self.settle_last(agent)?;
         let mut idle = false;
         loop {
-            LoopHalt::end_of(self.heed_operator())?;
+            LoopHalt::end_of(self.apply_operator_commands())?;
             if let Some(end) = self.agent_limit(agent) {
                 return Ok(end);
             }
@@ -162,13 +162,13 @@ impl RunSession<'_> {
                     return Ok(AgentEnd::Empty);
                 }
                 if !std::mem::replace(&mut idle, true) {
-                    self.say("Inbox empty. Waiting for specs: `ralph inbox add SPEC`");
+                    self.log_line("Inbox empty. Waiting for specs: `ralph inbox add SPEC`");
                 }
                 self.wait_for_specs()?;
                 continue;
             };
             idle = false;
-            if let Some(end) = self.one_spec(agent, &entry)? {
+            if let Some(end) = self.run_next_spec(agent, &entry)? {
                 return Ok(end);
             }
         }
@@ -199,12 +199,12 @@ impl RunSession<'_> {
     }
 
     /// One spec from its queue to its commit. What ends the agent is told.
-    fn one_spec(
+    fn run_next_spec(
         &mut self,
         agent: &mut AgentLoop,
         entry: &InboxEntry,
     ) -> Result<Option<AgentEnd>, DriveError> {
-        self.say(&format!("FETCH: {} {}", entry.id, entry.spec));
+        self.log_line(&format!("FETCH: {} {}", entry.id, entry.spec));
         let goal = match self.goal_of(agent, entry)? {
             Ok(goal) => goal,
             Err(why) => {
@@ -232,7 +232,7 @@ impl RunSession<'_> {
         match &end.end {
             LoopEnd::Complete => {
                 self.log_agent("CONSTRUCT: complete");
-                match self.fit_spec(&Self::keeper_of(entry))? {
+                match self.fit_spec_to_tip(&Self::keeper_of(entry))? {
                     SpecTipCheck::Proven => self.complete_spec(agent, entry)?,
                     SpecTipCheck::Broken(why) => self.fail_spec(agent, entry, &why)?,
                     SpecTipCheck::Stopped => {
@@ -315,10 +315,10 @@ impl RunSession<'_> {
             AgentEnd::MaxSpecs(_) | AgentEnd::MaxFailures(_) => LoopEnd::Stopped,
         };
         let reason = end.reason();
-        self.say(&reason);
+        self.log_line(&reason);
         self.save(agent)?;
         let summary = self.session_words(&agent.state);
-        self.say(&format!("Session summary: {summary}"));
+        self.log_line(&format!("Session summary: {summary}"));
         let code = end.exit_code(agent.state.specs_failed, pending);
         let ended = self.finish(&of_loop, &reason, Some(code))?;
         self.notify_stopped(agent, &reason, ended.needs);
@@ -326,7 +326,7 @@ impl RunSession<'_> {
             drop_view(&self.project.agent_session())?;
         }
         if ended.reason != reason {
-            self.say(&ended.reason);
+            self.log_line(&ended.reason);
         }
         Ok(ended.exit_code)
     }
@@ -387,7 +387,7 @@ impl RunSession<'_> {
     }
 
     /// A line for people and for the agent's log.
-    pub(super) fn say(&mut self, text: &str) {
+    pub(super) fn log_line(&mut self, text: &str) {
         self.log_agent(text);
         let _unwritten =
             self.record(JournalRecord::AgentStep(Remark::new(text)), Durability::Eventual);

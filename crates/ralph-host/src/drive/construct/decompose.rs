@@ -83,7 +83,7 @@ impl RunSession<'_> {
         let consultation =
             Consultation { ask_again: may_do_better, ..Consultation::one(terms, question) };
         let consulted = self.consult(&consultation)?;
-        LoopHalt::at(self.hopeless(&consulted.answers))?;
+        LoopHalt::at(self.fatal_answer(&consulted.answers))?;
         let Some(answer) = consulted.answers.first() else { return Ok(()) };
         let came = match (&answer.verdict, killed.read(&answer.said, plan)) {
             (Ok(_), Ok(parts)) => {

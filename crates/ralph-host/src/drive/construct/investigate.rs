@@ -72,7 +72,7 @@ impl RunSession<'_> {
             ask_again: |outcome| may_do_better(outcome) && kill_reason(outcome).is_none(),
         };
         let consulted = self.consult(&consultation)?;
-        let end = self.hopeless(&consulted.answers);
+        let end = self.fatal_answer(&consulted.answers);
         let mut answers = InvestigatorAnswers { end, ..InvestigatorAnswers::default() };
         for (issue, answer) in issues.iter().zip(&consulted.answers) {
             if let Some(reason) = kill_reason(&answer.outcome) {

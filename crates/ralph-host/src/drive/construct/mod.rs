@@ -127,7 +127,7 @@ impl RunSession<'_> {
         let under = self.begin_stage(StageKind::Build, None)?;
         let before = self.read_plan()?.plan;
         let end = loop {
-            let end = self.one_task()?;
+            let end = self.run_next_task()?;
             if end.is_some() || stage(&self.read_plan()?.plan) == Stage::Decompose {
                 break end;
             }
@@ -176,7 +176,7 @@ impl RunSession<'_> {
         goal: &ConstructGoal,
         halt: Option<LoopEnd>,
     ) -> Result<ConstructMove, DriveError> {
-        let halt = LoopHalt::end_of(self.heed_operator())?.or(halt);
+        let halt = LoopHalt::end_of(self.apply_operator_commands())?.or(halt);
         let plan = self.read_plan()?.plan;
         let limits = ConstructLimits {
             iterations: self.config.construct.max_iterations.get(),
@@ -279,7 +279,7 @@ impl RunSession<'_> {
 
     /// An agent that will not work for the next question either, or for which there is no money: why the
     /// construct ends.
-    fn hopeless(&self, answers: &[ConsultationAnswer]) -> Option<LoopEnd> {
+    fn fatal_answer(&self, answers: &[ConsultationAnswer]) -> Option<LoopEnd> {
         let hopeless = answers.iter().map(|answer| &answer.outcome).find(|outcome| {
             matches!(
                 outcome,

@@ -151,7 +151,7 @@ impl RunSession<'_> {
             )
         };
         let consulted = self.consult(&consultation)?;
-        LoopHalt::at(self.hopeless(&consulted.answers))?;
+        LoopHalt::at(self.fatal_answer(&consulted.answers))?;
         let Some(one) = consulted.answers.first() else { return Err(LoopHalt::LookAgain) };
         if let Err(why) = &one.verdict {
             let (why, log) = (why.clone(), Some(one.log.clone()));

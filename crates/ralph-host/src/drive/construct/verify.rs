@@ -36,7 +36,7 @@ impl RunSession<'_> {
             true => Vec::new(),
             false => self.verifiers_together(goal, &tasks)?,
         };
-        let mut end = self.hopeless(&answers);
+        let mut end = self.fatal_answer(&answers);
         let mut verdicts = Vec::new();
         let mut silent = Vec::new();
         for (task, answer) in tasks.iter().zip(&answers) {
@@ -50,7 +50,7 @@ impl RunSession<'_> {
         let mut whole = None;
         if end.is_none() {
             let answers = self.spec_answer(goal, &plan)?;
-            end = self.hopeless(&answers);
+            end = self.fatal_answer(&answers);
             let Some(answer) = answers.first() else { return LoopHalt::at(end) };
             match (&answer.verdict, answer::spec_verdict(&answer.said)) {
                 (Ok(_), Ok(verdict)) => whole = Some(verdict),

@@ -15,7 +15,10 @@ use crate::drive::wait::NAP;
 
 impl RunSession<'_> {
     /// Take commands between two things, and do what was held.
-    pub(in crate::drive) fn listen(&mut self, doing: LoopActivity<'_>) -> Result<(), DriveError> {
+    pub(in crate::drive) fn take_commands(
+        &mut self,
+        doing: LoopActivity<'_>,
+    ) -> Result<(), DriveError> {
         let nothing = RunningProcesses::default();
         ear!(self, &nothing).listen(doing)?;
         let held = std::mem::take(&mut self.mailbox.held);
@@ -25,7 +28,7 @@ impl RunSession<'_> {
         let mut done = BTreeSet::new();
         for (id, effect) in held {
             match effect {
-                CommandEffect::Set(setting) => self.set(&setting)?,
+                CommandEffect::Set(setting) => self.apply_setting(&setting)?,
                 CommandEffect::Skip(task) => ear!(self, &nothing).skip(&task)?,
                 _ => {}
             }
@@ -36,8 +39,8 @@ impl RunSession<'_> {
     }
 
     /// Before anything new begins: take commands, and wait while somebody wants the loop to.
-    pub(in crate::drive) fn heed_operator(&mut self) -> Result<(), LoopHalt> {
-        self.listen(LoopActivity::Nothing)?;
+    pub(in crate::drive) fn apply_operator_commands(&mut self) -> Result<(), LoopHalt> {
+        self.take_commands(LoopActivity::Nothing)?;
         let paused = self.wait_while_paused();
         self.mailbox.spoken = false;
         paused
@@ -55,13 +58,13 @@ impl RunSession<'_> {
                 return Err(LoopHalt::End(LoopEnd::Interrupted(signal)));
             }
             thread::sleep(NAP);
-            self.listen(LoopActivity::Nothing)?;
+            self.take_commands(LoopActivity::Nothing)?;
         }
         Ok(())
     }
 
     /// A setting of the loop that runs, and of the next ones.
-    fn set(&mut self, setting: &CheckedSetting) -> Result<(), DriveError> {
+    fn apply_setting(&mut self, setting: &CheckedSetting) -> Result<(), DriveError> {
         if let Err(why) = setting.apply(&mut self.config) {
             self.warn(&why);
             return Ok(());

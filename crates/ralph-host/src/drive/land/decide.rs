@@ -38,7 +38,7 @@ impl<'a> RunSession<'a> {
         }
         if name == line.branch {
             // The branch that was gone is there again, with everything.
-            self.let_arrive(report, |home, line, host| home.land_on_branch(line, name, host))?;
+            self.arrive_with(report, |home, line, host| home.land_on_branch(line, name, host))?;
             return Ok(());
         }
         if there.is_some() && !is_made {
@@ -67,7 +67,7 @@ impl<'a> RunSession<'a> {
             return Ok(());
         }
         let outcome =
-            self.let_arrive(report, |home, line, host| home.land_without_commit(line, host))?;
+            self.arrive_with(report, |home, line, host| home.land_without_commit(line, host))?;
         if let Some(ArrivalOutcome::Waits(not)) = outcome {
             report.waits = Some(not);
         }
@@ -85,7 +85,7 @@ impl<'a> RunSession<'a> {
         let before = self.ledger_copies()?;
         self.rewind_ledger(&line.arrived, &waiting_tasks(line))?;
         crash::point();
-        if let Err(e) = self.let_arrive(report, decide) {
+        if let Err(e) = self.arrive_with(report, decide) {
             self.restore_copies(before)?;
             return Err(e);
         }

@@ -176,7 +176,7 @@ impl RunSession<'_> {
         on_missing: MissingWorkAnswer,
         report: &mut LandReport,
     ) -> Result<(), DriveError> {
-        report.waits = match self.bring(on_missing, report)? {
+        report.waits = match self.bring_waiting_commits(on_missing, report)? {
             Some(ArrivalOutcome::Waits(not)) => Some(not),
             _ => None,
         };

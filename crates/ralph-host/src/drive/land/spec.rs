@@ -38,7 +38,7 @@ impl RunSession<'_> {
             message: format!("the work on {spec} cannot land: {why}"),
             hint: format!("merge it by hand: `git merge {}`", spec_ref(&spec_keeper(spec))),
         };
-        match self.fit_spec(&keeper)? {
+        match self.fit_spec_to_tip(&keeper)? {
             SpecTipCheck::Proven => {}
             SpecTipCheck::Broken(why) => return Err(by_hand(why)),
             SpecTipCheck::Stopped => return Err(by_hand("the gates were ended".to_owned())),
