@@ -39,25 +39,25 @@ fn counts_of_the_production_code_stay_within_their_limits() {
     let riddles = docs.iter().filter(|doc| doc.opens_with_a_riddle()).count();
     let counts = [
         Count { name: "source files", is: files.len(), most: 640 },
-        Count { name: "lines of code", is: sum(&files, code_lines), most: 80_000 },
+        Count { name: "lines of code", is: sum(&files, code_lines), most: 81_000 },
         Count { name: "lines of the longest file", is: longest(&files), most: 500 },
-        Count { name: "functions of over 60 lines", is: sum(&files, long_functions), most: 17 },
+        Count { name: "functions of over 60 lines", is: sum(&files, long_functions), most: 18 },
         Count { name: "`pub(super)`", is: sum(&files, restricted_items), most: 1_800 },
         Count { name: "public items", is: sum(&files, public_items), most: 2_300 },
         Count {
             name: "types that share their name, in 1000",
             is: shared * 1000 / type_total,
-            most: 300,
+            most: 10,
         },
         Count {
             name: "docs that open with a riddle, in 1000",
             is: riddles * 1000 / docs.len(),
-            most: 30,
+            most: 10,
         },
         Count {
             name: "docs of four words or fewer",
             is: docs.iter().filter(|doc| doc.is_short()).count(),
-            most: 300,
+            most: 410,
         },
     ];
     for count in &counts {
