@@ -4,7 +4,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use ralph_core::backend::acp::{AcpClient, AcpOptions};
-use ralph_core::backend::{BackendExit, BackendOutcome, BackendPermissions, BackendReader, BackendRequest, SessionStart, RunUsage};
+use ralph_core::backend::{
+    BackendExit, BackendOutcome, BackendPermissions, BackendReader, BackendRequest, RunUsage,
+    SessionStart,
+};
 use ralph_fuzz::request;
 use serde_json::Value;
 
@@ -28,7 +31,8 @@ fuzz_target!(|data: &[u8]| {
         cwd: "/work".into(),
         ..AcpOptions::default()
     };
-    let request = BackendRequest { prompt: "/x", session, permissions, model: Some("m"), ..request() };
+    let request =
+        BackendRequest { prompt: "/x", session, permissions, model: Some("m"), ..request() };
     let mut client = AcpClient::new(&request, &options);
     let mut events = Vec::new();
     check(&client.outgoing());

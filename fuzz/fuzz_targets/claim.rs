@@ -20,7 +20,8 @@ fuzz_target!(|data: &[u8]| {
     let quoted: String = text.lines().flat_map(|line| ["> ", line, "\n"]).collect();
     for format in PlanFormat::ALL {
         let answer = BackendAnswer { text: text.to_owned(), structured: structured.clone() };
-        let said = ClaimSources { answer: &answer, written: None, task: &task, format, iteration: 1 };
+        let said =
+            ClaimSources { answer: &answer, written: None, task: &task, format, iteration: 1 };
         let reply = hear(&said);
         assert!(reply.claim != Claim::Partial || reply.handoff.is_some());
         let quoted = BackendAnswer { text: quoted.clone(), structured: None };

@@ -6,7 +6,8 @@ use libfuzzer_sys::fuzz_target;
 use ralph_core::answer::{BackendAnswer, UnusableAnswer};
 use ralph_core::construct::answer;
 use ralph_core::construct::apply::{
-    AppliedChange, ExistingTasks, EditContext, PlanTarget, Verification, decomposed, investigated, planned, verified,
+    AppliedChange, EditContext, ExistingTasks, PlanTarget, Verification, decomposed, investigated,
+    planned, verified,
 };
 use ralph_core::construct::prompts::sample;
 use ralph_core::format::{EditError, PlanFormat, codec};

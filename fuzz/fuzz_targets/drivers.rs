@@ -9,7 +9,8 @@ use libfuzzer_sys::fuzz_target;
 use ralph_core::backend::acp::{AcpDriver, AcpOptions};
 use ralph_core::backend::sim::SimDriver;
 use ralph_core::backend::{
-    ClaudeDriver, CodexDriver, CommandDriver, BackendDriver, ProcessEnding, BackendExit, GeminiDriver, OpenCodeDriver, BackendOutcome, StopCause,
+    BackendDriver, BackendExit, BackendOutcome, ClaudeDriver, CodexDriver, CommandDriver,
+    GeminiDriver, OpenCodeDriver, ProcessEnding, StopCause,
 };
 use ralph_core::config::CommandClaim;
 use ralph_fuzz::request;

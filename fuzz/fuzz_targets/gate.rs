@@ -4,7 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use ralph_core::gate::judges::{FileChange, JudgeNames, judge_changes};
-use ralph_core::gate::{FailureComparison, GateEnding, GateFailures, KEPT_HEAD, KEPT_TAIL, OutputReader, compare};
+use ralph_core::gate::{
+    FailureComparison, GateEnding, GateFailures, KEPT_HEAD, KEPT_TAIL, OutputReader, compare,
+};
 
 fn read(data: &[u8], more: &[u8]) -> GateFailures {
     let mut reader = OutputReader::new("/work/tree");

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
 use ralph_core::format::{PlanFormat, codec};
-use ralph_core::import::{ImportKind, ImportSource, ImportTarget, candidates, place, read, settle, with_blocks};
+use ralph_core::import::{
+    ImportKind, ImportSource, ImportTarget, candidates, place, read, settle, with_blocks,
+};
 
 /// A time as the host would give it.
 const NOW: &str = "2026-01-02T03:04:05Z";

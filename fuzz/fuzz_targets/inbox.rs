@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::inbox::{InboxChange, InboxEntry, Inbox};
+use ralph_core::inbox::{Inbox, InboxChange, InboxEntry};
 use ralph_core::lines;
 
 const NOW: &str = "2026-01-02T03:04:05Z";

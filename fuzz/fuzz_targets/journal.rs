@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::cycle::{JournalEntry, History, events_of, state_of};
+use ralph_core::cycle::{History, JournalEntry, events_of, state_of};
 
 fuzz_target!(|data: &[u8]| {
     let mut history = History::default();

@@ -3,7 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::backend::sim::{SimAccess, SimInvocation, SimOperation, Scenario, AnswerShape, SimDriver, choose, expand};
+use ralph_core::backend::sim::{
+    AnswerShape, Scenario, SimAccess, SimDriver, SimInvocation, SimOperation, choose, expand,
+};
 use ralph_core::backend::{BackendDriver, BackendExit, BackendOutcome};
 use ralph_fuzz::request;
 
