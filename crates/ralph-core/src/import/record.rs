@@ -1,7 +1,7 @@
 //! The record of an import: notes for people about what found no place in the plan.
 //!
 //! It is a file of blocks that is only ever added to. A block that stands in it already is not added
-//! again, so that the same import leaves it is.
+//! again, so that the same import leaves it as it is.
 
 use super::{ImportKind, LabelledText, PlanAside};
 use crate::lines;

@@ -98,7 +98,7 @@ fn unproven(sources: &NeedSources<'_>) -> Option<Need> {
     let (command, effect) = match tasks.as_slice() {
         [_] => (
             format!("ralph show {}", last.started.iteration),
-            "shows it; `ralph build --allow-unproven` accepts it is",
+            "shows it; `ralph build --allow-unproven` accepts it as it is",
         ),
         _ => (
             "ralph report".to_owned(),

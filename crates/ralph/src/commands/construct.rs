@@ -105,7 +105,7 @@ pub(crate) fn native_plan(
             "construct needs a plan.jsonl, which tells claimed work from verified work, and the plan is {}",
             file.shown
         );
-        let hint = "`ralph convert` makes one of your plan; `ralph build` works on it is";
+        let hint = "`ralph convert` makes one of your plan; `ralph build` works on it as it is";
         return Err(CommandError::new(error).hint(hint));
     }
     Ok(file)

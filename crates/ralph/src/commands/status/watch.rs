@@ -1,7 +1,7 @@
 //! `ralph status --watch`: the same, again and again, as long as somebody looks.
 //!
 //! The files say when there is something new; at a terminal the clock of the agent loop goes on in
-//! between, and whether the loop is alive is looked at. Ctrl-C ends it ends any program: each
+//! between, and whether the loop is alive is looked at. Ctrl-C ends it as it ends any program: each
 //! frame leaves a clean line behind.
 
 use std::io::{self, Write};
