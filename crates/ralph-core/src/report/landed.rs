@@ -155,7 +155,8 @@ fn is_all_done(sources: &ReportSources<'_>, spec: &str) -> bool {
     let rejected = plan.buried().filter(|stone| stone.kind == TombstoneKind::Reject);
     let mut left = open.chain(rejected.map(|stone| &stone.id));
     // Tasks that name no spec may have been done before this one was the current one.
-    !needs_plan(plan, spec)
+    let is_unplanned = plan.current_spec.as_deref() == Some(spec) && needs_plan(plan, spec);
+    !is_unplanned
         && !sources.past.attempts().any(|(_, constructed)| constructed == Some(spec))
         && !left.any(|id| belongs.spec_of(id.as_str()).as_deref() == Some(spec))
 }

@@ -263,5 +263,9 @@ fn an_attempt_that_is_forgotten_is_over_in_every_view() {
     let end = repo.events("orchestrator_end");
     assert_eq!((end.len(), &end[0]["metadata"]["remaining"]), (1, &1.into()));
     assert!(repo.run(["salvage", "diff", "1"]).ok().stdout.contains("src/x.c"));
+    // Nobody can tell who emptied the plan in home: ralph's own copy is whole, and comes with the next run.
+    assert_eq!(repo.status(), " M ralph/plan.jsonl");
+    repo.script(&rule("", GOOD));
+    repo.build([]).ok();
     assert_eq!(repo.status(), "");
 }
