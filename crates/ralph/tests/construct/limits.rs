@@ -243,17 +243,14 @@ fn verifiers_run_alone_until_three_calls_tell_what_one_costs() {
     let ids = ["t-aaa1", "t-aaa2", "t-aaa3", "t-aaa4", "t-aaa5", "t-aaa6"];
     let lab = planned(&ids.map(done));
     let answer = answers(&json!({ "task_id": "{task}", "verdict": "accept", "reason": "yes" }));
-    lab.agents(
-        &(verifier("task = \"t-aaa1\"", &format!("{{ cost = 0.01 }}, {answer}"))
-            + &verifier("", &format!("{{ cost = 5.0 }}, {answer}"))),
-    );
+    lab.agents(&verifier("", &format!("{{ cost = 2.5 }}, {answer}")));
     let run = lab.construct(["--max-cost", "6"]).fails(4);
-    says(&run, "max cost ($6.00) reached, $10.01 spent");
+    says(&run, "max cost ($6.00) reached, $7.50 spent");
     assert_eq!(lab.asked("verify").len(), 3, "at most one call above the limit");
     // What three calls cost is known in the next run too, and each open one reserves it.
     let gauge = r#"{ run = "echo + >> $HOME/calls; until [ $(grep -c + $HOME/calls) -ge 2 ]; do sleep 0.05; done; echo - >> $HOME/calls" }"#;
-    lab.agents(&verifier("", &format!("{gauge}, {{ cost = 5.0 }}, {answer}")));
-    lab.construct(["--max-cost", "14"]).fails(4);
+    lab.agents(&verifier("", &format!("{gauge}, {{ cost = 2.5 }}, {answer}")));
+    lab.construct(["--max-cost", "7"]).fails(4);
     let calls = std::fs::read_to_string(lab.home().join("calls")).unwrap();
     assert_eq!(calls.split_whitespace().collect::<String>(), "++--+-", "two fit, a third does not");
 }
