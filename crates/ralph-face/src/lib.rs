@@ -2,7 +2,7 @@
 //!
 //! # Theory of operation
 //!
-//! A loop sends [`Event`](ralph_core::cycle::Event)s and does not know its listeners. This crate has
+//! A loop sends [`LoopEvent`](ralph_core::cycle::LoopEvent)s and does not know its listeners. This crate has
 //! three listeners:
 //!
 //! ```text

@@ -92,7 +92,7 @@ pub struct BackendRunReport {
     pub context: Option<ContextFill>,
     /// Number of events that were read from the output.
     pub events: u64,
-    /// The decision that ended the run. With [`Decision::Compact`] the work can go on after a
+    /// The decision that ended the run. With [`MonitorAction::Compact`] the work can go on after a
     /// compaction, although the outcome is a full context.
     pub ended_by: Option<MonitorAction>,
     pub log: Option<PathBuf>,

@@ -80,7 +80,7 @@ pub struct BackendFeatures {
     pub max_turns: bool,
     /// Stops by itself at a budget.
     pub budget: bool,
-    /// Can be told to compact its context without a person: [`Session::Compact`].
+    /// Can be told to compact its context without a person: [`SessionStart::Compact`].
     pub compaction: bool,
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn slash(command: &str, about: &str) -> String {
 /// Turns one run's output into events and, at the end, into an outcome.
 pub trait BackendReader: Send {
     /// One line of standard output without its end. What it does not understand becomes
-    /// [`Event::Unknown`]; nothing is dropped and nothing panics.
+    /// [`BackendEvent::Unknown`]; nothing is dropped and nothing panics.
     fn line(&mut self, line: &[u8], events: &mut Vec<BackendEvent>);
 
     /// Whether the program has said that it is finished, so that it may be ended if it lingers.

@@ -27,7 +27,7 @@ pub struct IndexRecord {
     pub summary: Option<String>,
     /// Tags for the search.
     pub tags: Vec<String>,
-    /// Ids of the knowledge that this record adds, or ends if it is [`Standing::Retired`].
+    /// Ids of the knowledge that this record adds, or ends if it is [`RecordStanding::Retired`].
     pub memory_ids: Vec<String>,
     /// Ids that are no longer in force.
     pub supersedes: Vec<String>,
