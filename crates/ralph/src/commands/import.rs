@@ -82,7 +82,13 @@ pub(crate) fn run(context: &CommandContext, args: &ImportArgs) -> Result<(), Com
         show::plan(context, &job, &import)?;
     }
     if !is_new || args.dry_run {
-        return show::end(context, &job, &import, show::ImportEnd::unwritten(args.dry_run), render);
+        return show::end(
+            context,
+            &job,
+            &import,
+            show::ImportOutcome::unwritten(args.dry_run),
+            render,
+        );
     }
     agree(args, path)?;
     if let Some(holder) = store::who_runs(&context.project.state_dir()) {
@@ -92,7 +98,7 @@ pub(crate) fn run(context: &CommandContext, args: &ImportArgs) -> Result<(), Com
         );
     }
     let import = write(context, &job)?;
-    show::end(context, &job, &import, show::ImportEnd::Written, render)
+    show::end(context, &job, &import, show::ImportOutcome::Written, render)
 }
 
 /// The kind and the path, in whichever way they were typed.

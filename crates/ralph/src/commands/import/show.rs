@@ -13,14 +13,14 @@ use crate::out::{self, OutputMode};
 const NAME: usize = 48;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ImportEnd {
+pub(super) enum ImportOutcome {
     Written,
     /// Dry run that wrote nothing.
     Looked,
     Nothing,
 }
 
-impl ImportEnd {
+impl ImportOutcome {
     /// The end of an import that wrote nothing.
     pub(super) fn unwritten(dry_run: bool) -> Self {
         if dry_run { Self::Looked } else { Self::Nothing }
@@ -103,7 +103,7 @@ pub(super) fn end(
     context: &CommandContext,
     job: &ImportJob,
     import: &PreparedImport,
-    end: ImportEnd,
+    end: ImportOutcome,
     render: OutputMode,
 ) -> Result<(), CommandError> {
     if render == OutputMode::Json {
@@ -116,13 +116,15 @@ pub(super) fn end(
         n => format!("; {} here already", are(n)),
     };
     out::line(match end {
-        ImportEnd::Nothing => format!("Nothing new: {} here already.", are(here)),
-        ImportEnd::Looked => {
+        ImportOutcome::Nothing => format!("Nothing new: {} here already.", are(here)),
+        ImportOutcome::Looked => {
             format!("Nothing was written. {} would be added{also}.", out::count(added, "task"))
         }
-        ImportEnd::Written => format!("Imported {} into {into}{also}.", out::count(added, "task")),
+        ImportOutcome::Written => {
+            format!("Imported {} into {into}{also}.", out::count(added, "task"))
+        }
     })?;
-    if end == ImportEnd::Written {
+    if end == ImportOutcome::Written {
         scope(context, job, import)?;
         out::line("Next: `ralph validate`, then `ralph build --dry-run`")?;
     }
@@ -155,13 +157,13 @@ fn value(
     context: &CommandContext,
     job: &ImportJob,
     import: &PreparedImport,
-    end: ImportEnd,
+    end: ImportOutcome,
 ) -> Value {
     json!({
         "kind": job.kind.as_str(),
         "from": job.from,
         "plan": context.show(&job.into),
-        "written": end == ImportEnd::Written,
+        "written": end == ImportOutcome::Written,
         "added": import.added(),
         "tasks": import.rows,
         "documents": job.placed,
