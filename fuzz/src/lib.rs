@@ -1,21 +1,21 @@
 //! The laws that every plan format obeys, whatever the text, and what the targets share.
 
-use ralph_core::backend::Request;
+use ralph_core::backend::BackendRequest;
 use ralph_core::convert::convert;
-use ralph_core::format::{Codec, EditError, Format, codec};
-use ralph_core::plan::{Edit, Id, Issue, Plan, Retirement, Task};
+use ralph_core::format::{EditError, PlanCodec, PlanFormat, codec};
+use ralph_core::plan::{Id, Issue, Plan, PlanEdit, Retirement, Task};
 
 /// A time as the host would give it.
 const NOW: &str = "2026-01-02T03:04:05Z";
 
 /// A plain request to a backend.
-pub fn request() -> Request<'static> {
-    Request { scratch: "/scratch", ..Request::plain("") }
+pub fn request() -> BackendRequest<'static> {
+    BackendRequest { scratch: "/scratch", ..BackendRequest::plain("") }
 }
 
 /// Parsing never panics; a text that parses comes back byte for byte when nothing is edited; and
 /// whatever an edit makes of it parses again and says the same about every task but the edited one.
-pub fn codec_laws(codec: &dyn Codec, text: &str) {
+pub fn codec_laws(codec: &dyn PlanCodec, text: &str) {
     let Ok(plan) = codec.parse(text) else { return };
     assert_eq!(codec.edit(text, &[]).as_deref(), Ok(text), "no edits, but another text");
     conversion_laws(&plan, text);
@@ -29,8 +29,8 @@ pub fn codec_laws(codec: &dyn Codec, text: &str) {
             Err(error) => panic!("the new text does not parse: {error}, {}", context()),
         };
         assert!(keeps_the_others(&edit, &plan, &again), "another task changed, {}", context());
-        if let Edit::UpdateTask(task) = &edit
-            && plan.format != Format::Progress
+        if let PlanEdit::UpdateTask(task) = &edit
+            && plan.format != PlanFormat::Progress
         {
             let name = again.tasks.last().map(|t| &t.name);
             assert_eq!(name, Some(&task.name), "the name did not arrive, {}", context());
@@ -40,7 +40,7 @@ pub fn codec_laws(codec: &dyn Codec, text: &str) {
 
 /// Converting never panics, and a task that the new file does not have is reported as lost.
 fn conversion_laws(plan: &Plan, text: &str) {
-    for to in Format::ALL {
+    for to in PlanFormat::ALL {
         match convert(plan, text, to, "fuzz", NOW) {
             Ok(new) => match codec(to).parse(&new.text) {
                 Ok(there) => assert!(
@@ -58,13 +58,17 @@ fn conversion_laws(plan: &Plan, text: &str) {
 }
 
 /// One edit of each kind that the plan can take. Those of an existing task are of the last one.
-fn edits(plan: &Plan, words: &str) -> Vec<Edit> {
+fn edits(plan: &Plan, words: &str) -> Vec<PlanEdit> {
     let words = words.to_owned();
     let id = Id::new("t-fuzz");
     let mut edits = vec![
-        Edit::AddIssue(Issue { id: Id::new("i-fuzz"), desc: words.clone(), ..Issue::default() }),
-        Edit::AcceptSpec { spec: words.clone(), at: NOW.to_owned() },
-        Edit::UseSpec(words.clone()),
+        PlanEdit::AddIssue(Issue {
+            id: Id::new("i-fuzz"),
+            desc: words.clone(),
+            ..Issue::default()
+        }),
+        PlanEdit::AcceptSpec { spec: words.clone(), at: NOW.to_owned() },
+        PlanEdit::UseSpec(words.clone()),
     ];
     let task = Task {
         id,
@@ -74,24 +78,24 @@ fn edits(plan: &Plan, words: &str) -> Vec<Edit> {
         ..Task::default()
     };
     let after = plan.tasks.first().map(|t| t.id.clone());
-    edits.push(Edit::AddTask { task: task.clone(), after: None });
-    edits.push(Edit::AddTask { task, after });
+    edits.push(PlanEdit::AddTask { task: task.clone(), after: None });
+    edits.push(PlanEdit::AddTask { task, after });
     if let Some(task) = plan.tasks.last() {
-        edits.push(Edit::UpdateTask(Task { name: words.clone(), ..task.clone() }));
+        edits.push(PlanEdit::UpdateTask(Task { name: words.clone(), ..task.clone() }));
         let (id, at) = (task.id.clone(), NOW.to_owned());
         for how in [Retirement::Accepted, Retirement::Failed, Retirement::Deleted] {
             let reason = Some(words.clone());
-            edits.push(Edit::Retire { id: id.clone(), how, reason, at: at.clone() });
+            edits.push(PlanEdit::Retire { id: id.clone(), how, reason, at: at.clone() });
         }
-        edits.push(Edit::Reject { id, reason: words, at });
+        edits.push(PlanEdit::Reject { id, reason: words, at });
     }
     edits
 }
 
 /// Whether every task that the edit is not about is still there, in order and as it was.
-fn keeps_the_others(edit: &Edit, old: &Plan, new: &Plan) -> bool {
+fn keeps_the_others(edit: &PlanEdit, old: &Plan, new: &Plan) -> bool {
     let mut others: Vec<&Task> = old.tasks.iter().collect();
-    if matches!(edit, Edit::UpdateTask(_) | Edit::Retire { .. } | Edit::Reject { .. }) {
+    if matches!(edit, PlanEdit::UpdateTask(_) | PlanEdit::Retire { .. } | PlanEdit::Reject { .. }) {
         others.pop();
     }
     let mut found = new.tasks.iter();
